@@ -1,0 +1,168 @@
+"""Read, write and convert sound. Samples are float32 in [-1, 1]; rates are in Hz.
+
+Files are decoded with libsndfile (WAV, FLAC, Ogg, MP3). torchaudio and torchcodec are not used.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from math import gcd
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vaeval_tasks.errors import InputError
+from vaeval_tasks.files import atomic_path, sha256_bytes
+
+__all__ = [
+    "SILENCE_PEAK",
+    "AudioInput",
+    "Clip",
+    "read_audio",
+    "resample",
+    "wav_bytes",
+    "write_wav",
+]
+
+AudioInput = str | Path | bytes | dict[str, Any]
+"""A path, the bytes of a whole file, ``{"array", "sampling_rate"}``, ``{"path"}`` or ``{"bytes"}``."""
+
+SILENCE_PEAK = 10 ** (-60 / 20)
+"""A clip whose peak stays below -60 dBFS counts as silent."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Clip:
+    """Mono sound: ``samples`` float32 of shape (n,), and ``rate`` in Hz."""
+
+    samples: NDArray[np.float32]
+    rate: int
+
+    @property
+    def seconds(self) -> float:
+        """The duration in seconds."""
+        return len(self.samples) / self.rate
+
+    @property
+    def peak(self) -> float:
+        """The largest absolute sample, 0 for an empty clip."""
+        return float(np.max(np.abs(self.samples), initial=0.0))
+
+    @property
+    def silent(self) -> bool:
+        """Whether the clip is empty or never louder than -60 dBFS."""
+        return self.peak < SILENCE_PEAK
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of the 16-bit samples and the rate."""
+        return sha256_bytes(self.rate.to_bytes(4, "little") + self.pcm16())
+
+    def at(self, rate: int) -> Clip:
+        """Return the clip at another rate; see :func:`resample`."""
+        return self if rate == self.rate else Clip(resample(self.samples, self.rate, rate), rate)
+
+    def pcm16(self) -> bytes:
+        """Return the samples as 16-bit little-endian PCM, clipped to full scale."""
+        return np.round(np.clip(self.samples, -1.0, 32767 / 32768) * 32768).astype("<i2").tobytes()
+
+    @classmethod
+    def from_pcm16(cls, data: bytes, rate: int) -> Clip:
+        """Read 16-bit little-endian mono PCM; a trailing odd byte is dropped."""
+        whole = data[: len(data) // 2 * 2]
+        return cls(np.frombuffer(whole, "<i2").astype(np.float32) / np.float32(32768), rate)
+
+
+def _from_array(array: Any, rate: Any, name: str) -> Clip:
+    if not isinstance(rate, int | np.integer) or isinstance(rate, bool) or rate <= 0:
+        raise InputError(f"{name}: sampling_rate must be a positive whole number of Hz, got {rate!r}")
+    samples = np.asarray(array)
+    if samples.dtype.kind == "i":
+        samples = samples / float(-np.iinfo(samples.dtype).min)
+    elif samples.dtype.kind != "f":
+        raise InputError(f"{name}: samples must be numbers, got dtype {samples.dtype}")
+    if samples.ndim == 2:
+        # channels are the short side: soundfile gives (n, channels), torch gives (channels, n)
+        samples = samples.mean(axis=int(np.argmin(samples.shape)))
+    if samples.ndim != 1:
+        raise InputError(f"{name}: samples must have one or two dimensions, got {samples.ndim}")
+    return _finite(Clip(np.ascontiguousarray(samples, dtype=np.float32), int(rate)), name)
+
+
+def _finite(clip: Clip, name: str) -> Clip:
+    if not np.all(np.isfinite(clip.samples)):
+        raise InputError(f"{name}: the audio holds NaN or infinite samples")
+    return clip
+
+
+def read_audio(source: AudioInput, *, name: str | None = None) -> Clip:
+    """Read sound from a file, bytes or an array, and mix its channels down to one.
+
+    Args:
+        source: a path, the bytes of a whole sound file, ``{"array", "sampling_rate"}``, ``{"path"}`` or ``{"bytes"}``.
+        name: what to call it in an error; by default the path.
+
+    Returns:
+        The clip at its own rate; it may hold no samples.
+
+    Raises:
+        InputError: the file is missing, not sound, has no rate, or holds NaN or infinite samples.
+    """
+    import soundfile
+
+    if isinstance(source, dict):
+        if source.get("array") is not None:
+            return _from_array(source["array"], source.get("sampling_rate"), name or "audio")
+        inner = source.get("bytes") or source.get("path")
+        if not isinstance(inner, str | Path | bytes):
+            raise InputError(f"{name or 'audio'}: give 'array' with 'sampling_rate', 'path' or 'bytes'")
+        return read_audio(inner, name=name)
+    if not isinstance(source, str | Path | bytes):
+        raise InputError(f"{name or 'audio'}: expected a path, bytes or a dict, got {type(source).__name__}")
+    label = name or ("audio" if isinstance(source, bytes) else str(source))
+    if not isinstance(source, bytes) and not Path(source).is_file():
+        raise InputError("no such audio file", path=label)
+    try:
+        samples, rate = soundfile.read(
+            io.BytesIO(source) if isinstance(source, bytes) else source, dtype="float32", always_2d=True
+        )
+    except (soundfile.SoundFileError, RuntimeError, TypeError) as error:
+        raise InputError(f"cannot be read as sound ({error})", path=label) from None
+    return _finite(Clip(np.ascontiguousarray(samples.mean(axis=1, dtype=np.float32)), int(rate)), label)
+
+
+def resample(samples: NDArray[np.float32], rate: int, to: int) -> NDArray[np.float32]:
+    """Resample with a polyphase low-pass filter (``scipy.signal.resample_poly``).
+
+    Args:
+        samples: float32 of shape (n,).
+        rate: the rate of ``samples`` in Hz.
+        to: the wanted rate in Hz.
+
+    Returns:
+        float32 of shape (ceil(n * to / rate),).
+    """
+    if rate == to or len(samples) == 0:
+        return samples
+    from scipy.signal import resample_poly
+
+    common = gcd(rate, to)
+    return np.asarray(resample_poly(samples, to // common, rate // common), dtype=np.float32)
+
+
+def wav_bytes(clip: Clip) -> bytes:
+    """Return the clip as a 16-bit mono WAV file."""
+    import soundfile
+
+    buffer = io.BytesIO()
+    soundfile.write(buffer, np.frombuffer(clip.pcm16(), "<i2"), clip.rate, format="WAV", subtype="PCM_16")
+    return buffer.getvalue()
+
+
+def write_wav(path: str | Path, clip: Clip) -> None:
+    """Write the clip as a 16-bit mono WAV file, atomically."""
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(wav_bytes(clip))

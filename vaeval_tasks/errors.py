@@ -1,0 +1,93 @@
+"""All exceptions of the package.
+
+::
+
+    VaevalError                 the user can fix it: one line, exit code 1
+    ├── InputError              a file, row or field is not what it must be
+    ├── UnknownNameError        a name is not in the list it must come from (did you mean …?)
+    ├── MissingDependencyError  an optional dependency is not installed
+    ├── MissingWeightsError     model weights are absent or differ from their pinned checksum
+    ├── ServiceError            a judge, provider or server could not be reached or refused
+    └── EstimationError         the data cannot carry the number that was asked for
+
+Anything else that is raised is a defect of the package and keeps its traceback.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+__all__ = [
+    "EstimationError",
+    "InputError",
+    "MissingDependencyError",
+    "MissingWeightsError",
+    "ServiceError",
+    "UnknownNameError",
+    "VaevalError",
+]
+
+
+class VaevalError(Exception):
+    """A problem that the user can fix. Its message names the thing, the place and the next step."""
+
+
+class InputError(VaevalError):
+    """A file, row or field is not what it must be.
+
+    Args:
+        message: what is wrong and what to do about it.
+        path: the file the problem is in.
+        row: the row of the file, counted from 1 (the first data row of a table).
+        field: the column or key.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: str | Path | None = None,
+        row: int | None = None,
+        field: str | None = None,
+    ) -> None:
+        place = [str(path)] if path is not None else []
+        if row is not None:
+            place.append(f"row {row}")
+        if field is not None:
+            place.append(f"field {field!r}")
+        super().__init__(f"{', '.join(place)}: {message}" if place else message)
+        self.path, self.row, self.field = path, row, field
+
+
+class UnknownNameError(VaevalError):
+    """A name is not one of the known ones. The message suggests the nearest and lists them all."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], *, where: str = "") -> None:
+        names = sorted(known)
+        near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        prefix = f"{where}: " if where else ""
+        super().__init__(f"{prefix}unknown {kind} {name!r}.{hint} Known: {', '.join(names)}.")
+        self.name = name
+
+
+class MissingDependencyError(VaevalError):
+    """A feature needs a package that is not installed."""
+
+    def __init__(self, feature: str, package: str, *, extra: str | None = None) -> None:
+        command = f"pip install 'vaeval[{extra}]'" if extra else f"pip install {package}"
+        super().__init__(f"{feature} needs the package {package}. Install it with: {command}")
+
+
+class MissingWeightsError(VaevalError):
+    """Model weights are absent, or their checksum is not the pinned one."""
+
+
+class ServiceError(VaevalError):
+    """A service (judge, provider, hub) could not be reached, or refused the request."""
+
+
+class EstimationError(VaevalError):
+    """The data cannot carry the number that was asked for; the message says why."""

@@ -1,0 +1,1 @@
+"""Metrics: what the evaluate modules call, each with named backends."""

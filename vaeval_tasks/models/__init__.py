@@ -1,0 +1,1 @@
+"""Speech-to-speech systems behind one protocol; see :mod:`vaeval_tasks.models.protocol`."""

@@ -1,0 +1,84 @@
+"""What a speech-to-speech system is asked and what it answers.
+
+Every adapter implements :class:`SpeechModel`. It answers one conversation that ends with a user turn;
+dialogues are driven by the caller, who appends the model's own earlier answers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from vaeval_tasks.audio import Clip
+from vaeval_tasks.schema import ModelConfig, ResponseStatus
+
+__all__ = ["Conversation", "Reply", "SpeechModel", "Turn"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One turn of a conversation. An assistant turn carries the model's own words and, if it spoke, its WAV."""
+
+    role: str
+    """``user`` or ``assistant``."""
+    audio: tuple[Path, ...] = ()
+    """Clips in playing order: of a listening question the sound first, then the spoken question."""
+    images: tuple[Path, ...] = ()
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """What a model is asked: a system prompt and turns, the last one by the user."""
+
+    turns: tuple[Turn, ...]
+    system_prompt: str = ""
+    """Overrides the configuration's prompt where it is not empty; ``<audio>`` marks the role's voice."""
+    role_audio: Path | None = None
+    """The voice to answer in (role-play), for models that take one."""
+    seed: int = 0
+    """Seeds local sampling, so that the same request gives the same answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What a model answered, in memory. A failure is a status with a reason, not an exception."""
+
+    status: ResponseStatus
+    text: str = ""
+    """The model's own text of its answer."""
+    audio: Clip | None = None
+    """The final audio; None where the model gave none."""
+    provisional: Clip | None = None
+    """Audio the provider marked as not final; kept, never rated."""
+    input_transcript: str = ""
+    output_transcript: str = ""
+    thoughts: str = ""
+    usage: dict[str, Any] = field(default_factory=dict)
+    first_audio_s: float | None = None
+    total_s: float | None = None
+    request: dict[str, Any] = field(default_factory=dict)
+    """The exact request, audio replaced by length and hash, without keys."""
+    events: tuple[dict[str, Any], ...] = ()
+    """Raw events in order, audio replaced by length and hash."""
+    error: str = ""
+
+
+class SpeechModel(Protocol):
+    """A system that listens and speaks."""
+
+    sees: bool
+    """Whether it takes images; a model that does not see gets no viewing score."""
+
+    async def respond(self, conversation: Conversation, config: ModelConfig) -> Reply:
+        """Answer the last turn of the conversation.
+
+        Raises:
+            VaevalError: the request can never succeed (bad configuration, missing key or weights).
+        """
+        ...
+
+    async def close(self) -> None:
+        """Release servers, processes and connections."""
+        ...

@@ -1,0 +1,204 @@
+"""Records to and from Arrow, parquet and JSON lines, with a check of every field on the way in."""
+
+from __future__ import annotations
+
+import json
+import os
+import types
+import typing
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import MISSING, asdict, fields
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from vaeval_tasks.errors import InputError, UnknownNameError
+from vaeval_tasks.files import atomic_path
+
+__all__ = [
+    "append_jsonl",
+    "arrow_schema",
+    "from_row",
+    "read_jsonl",
+    "read_parquet",
+    "read_parquet_table",
+    "to_row",
+    "write_jsonl",
+    "write_parquet",
+]
+
+R = TypeVar("R")
+
+_SCALARS: dict[type, pa.DataType] = {
+    str: pa.string(),
+    int: pa.int64(),
+    float: pa.float64(),
+    bool: pa.bool_(),
+}
+
+
+@cache
+def _hints(record: type) -> dict[str, Any]:
+    return typing.get_type_hints(record)
+
+
+def _optional(hint: Any) -> tuple[Any, bool]:
+    if typing.get_origin(hint) in (types.UnionType, typing.Union):
+        inner = [a for a in typing.get_args(hint) if a is not type(None)]
+        return inner[0], True
+    return hint, False
+
+
+def _arrow_type(hint: Any) -> pa.DataType:
+    hint, _ = _optional(hint)
+    if typing.get_origin(hint) is tuple:
+        return pa.list_(pa.string())
+    if typing.get_origin(hint) is dict:
+        return pa.string()  # JSON
+    if isinstance(hint, type) and issubclass(hint, StrEnum):
+        return pa.string()
+    return _SCALARS[hint]
+
+
+@cache
+def arrow_schema(record: type) -> pa.Schema:
+    """Return the Arrow schema of a record class: one column a field, dicts as JSON text."""
+    hints = _hints(record)
+    return pa.schema(
+        [
+            pa.field(f.name, _arrow_type(hints[f.name]), nullable=_optional(hints[f.name])[1])
+            for f in fields(record)  # type: ignore[arg-type]
+        ]
+    )
+
+
+def to_row(record: Any) -> dict[str, Any]:
+    """Return a record as a flat dict of plain Python values, dicts as sorted JSON text."""
+    row = asdict(record)
+    for key, value in row.items():
+        if isinstance(value, dict):
+            row[key] = json.dumps(value, sort_keys=True, ensure_ascii=False)
+        elif isinstance(value, StrEnum):
+            row[key] = value.value
+        elif isinstance(value, tuple):
+            row[key] = list(value)
+    return row
+
+
+def _parse(hint: Any, value: Any) -> Any:
+    hint, optional = _optional(hint)
+    if value is None and optional:
+        return None
+    if typing.get_origin(hint) is tuple:
+        if isinstance(value, list | tuple) and all(isinstance(v, str) for v in value):
+            return tuple(value)
+    elif typing.get_origin(hint) is dict:
+        parsed = json.loads(value) if isinstance(value, str) else value
+        if isinstance(parsed, dict):
+            return parsed
+    elif hint is float:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return float(value)
+    elif issubclass(hint, StrEnum):
+        return hint(value)
+    elif isinstance(value, hint) and (hint is bool or not isinstance(value, bool)):
+        return value
+    raise ValueError(f"expected {getattr(hint, '__name__', hint)}, got {value!r}")
+
+
+def from_row(record: type[R], row: dict[str, Any], *, path: str | Path | None = None, number: int | None = None) -> R:
+    """Build a record from a dict.
+
+    Raises:
+        InputError: a field is missing, unknown or of the wrong type; the message names file, row and field.
+    """
+    hints = _hints(typing.cast("type", record))
+    where = f"{path}, row {number}" if number is not None else str(path or record.__name__)
+    if unknown := set(row) - set(hints):
+        raise UnknownNameError("field", sorted(unknown)[0], hints, where=where)
+    values: dict[str, Any] = {}
+    for f in fields(record):  # type: ignore[arg-type]
+        if f.name not in row:
+            if f.default is MISSING and f.default_factory is MISSING:
+                raise InputError("the field is missing", path=path, row=number, field=f.name)
+            continue
+        try:
+            values[f.name] = _parse(hints[f.name], row[f.name])
+        except (ValueError, TypeError) as error:
+            raise InputError(str(error), path=path, row=number, field=f.name) from None
+    return record(**values)
+
+
+def write_parquet(path: str | Path, record: type, rows: Iterable[Any]) -> None:
+    """Write records to a parquet file, atomically."""
+    table = pa.Table.from_pylist([to_row(r) for r in rows], schema=arrow_schema(record))
+    with atomic_path(path) as temporary:
+        pq.write_table(table, temporary, compression="zstd")
+
+
+def read_parquet_table(path: str | Path, columns: Sequence[str] | None = None) -> pa.Table:
+    """Read a parquet file as an Arrow table.
+
+    Raises:
+        InputError: the file is missing or is not parquet, or a column is missing.
+    """
+    if not Path(path).is_file():
+        raise InputError("no such file", path=path)
+    try:
+        table = pq.read_table(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(f"cannot be read as parquet ({error})", path=path) from None
+    for name in columns or ():
+        if name not in table.column_names:
+            raise InputError(f"the column is missing; there are {', '.join(table.column_names)}", path=path, field=name)
+    return table.select(list(columns)) if columns is not None else table
+
+
+def read_parquet(path: str | Path, record: type[R]) -> list[R]:
+    """Read the records of a parquet file; see :func:`from_row` for what is refused."""
+    rows = read_parquet_table(path).to_pylist()
+    return [from_row(record, row, path=path, number=i) for i, row in enumerate(rows, 1)]
+
+
+def write_jsonl(path: str | Path, rows: Iterable[Any]) -> None:
+    """Write records to a JSON lines file, atomically."""
+    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
+        for record in rows:
+            file.write(json.dumps(to_row(record), ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def append_jsonl(path: str | Path, record: Any) -> None:
+    """Append one record as one line and flush it to disk; a torn last line of a killed run is closed first."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    line = (json.dumps(to_row(record), ensure_ascii=False, allow_nan=False) + "\n").encode()
+    handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        size = os.lseek(handle, 0, os.SEEK_END)
+        torn = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
+        os.write(handle, b"\n" + line if torn else line)
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def read_jsonl(path: str | Path, record: type[R]) -> Iterator[R]:
+    """Yield the records of a JSON lines file; a line that a killed run left unfinished is passed over.
+
+    Only a line that is not JSON counts as unfinished; a whole line with a bad field is an error.
+    """
+    if not Path(path).is_file():
+        raise InputError("no such file", path=path)
+    with Path(path).open(encoding="utf-8", errors="replace") as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except json.JSONDecodeError:
+                continue
+            yield from_row(record, row, path=path, number=number)
