@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.schema import CMOS_MAX, ModelConfig, Prompt, Rater
 from vaeval_tasks.stats.comparisons import Comparisons, comparisons
 
-__all__ = ["COLUMNS", "Ratings", "load_ratings", "pick_rubrics"]
+__all__ = ["COLUMNS", "Ratings", "load_ratings", "pick_rubrics", "restrict", "unique_rows"]
 
 COLUMNS = ("prompt", "a", "b", "rater", "rubric", "score", "count", "left_is_a")
 """What a plain file may hold. ``rubric``, ``count`` and ``left_is_a`` may be left out."""
@@ -47,6 +48,15 @@ class Ratings:
         names = entity_names(self.data.entities, self.configs, level, self.path)
         return self.data.relabel(names)
 
+    def subset(self, keep: NDArray[np.bool_]) -> Ratings:
+        """Return the rows where ``keep`` is true, without the configurations that are left without a row."""
+        return replace(
+            self,
+            data=self.data.subset(keep).used(),
+            prompts=tuple(self.prompts[i] for i in np.unique(self.data.prompt[keep])),
+            raters=tuple(self.raters[i] for i in np.unique(self.data.rater[keep])),
+        )
+
 
 def _orientation(source: Source, sheet: Sheet, canonical: bool) -> tuple[NDArray[np.int64], str]:
     """Return +1 where ``a`` of the file was shown first, and why that is not known if it is not."""
@@ -60,10 +70,21 @@ def _orientation(source: Source, sheet: Sheet, canonical: bool) -> tuple[NDArray
     return np.ones(sheet.rows, dtype=np.int64), ""
 
 
-def _without_duplicates(
-    keep: NDArray[np.int64], columns: list[Names], rule: Duplicates, sheet: Sheet
+def unique_rows(
+    keep: NDArray[np.int64], columns: list[Names], rule: Duplicates, sheet: Sheet, what: str
 ) -> NDArray[np.int64]:
-    """Apply the rule for a second rating by one rater of one pair and rubric to the kept row numbers."""
+    """Apply the rule for a second rating of one thing to the kept row numbers.
+
+    Args:
+        keep: row numbers, from 0.
+        columns: what makes two ratings the same one.
+        rule: what to do then.
+        sheet: the file, for messages.
+        what: the columns in words.
+
+    Raises:
+        InputError: there is a second one and the rule is ``error``.
+    """
     if rule is Duplicates.keep:
         return keep
     key = np.zeros(len(keep), dtype=np.int64)
@@ -74,7 +95,7 @@ def _without_duplicates(
     if rule is Duplicates.error and again.any():
         second = int(order[1:][again].min())
         first = int(np.argmax(key == key[second]))
-        said = f"the same rater, pair and rubric as row {keep[first] + 1}; take the last or keep both with --duplicates"
+        said = f"the same {what} as row {keep[first] + 1}; take the last or keep both with --duplicates"
         raise InputError(said, path=sheet.path, row=int(keep[second]) + 1)
     return np.sort(keep[order[np.append(~again, True)]])
 
@@ -131,12 +152,14 @@ def load_ratings(source: Source) -> Ratings:
     if len(rows) == 0:
         raise InputError("no rating is left", path=sheet.path)
     if not counted:
-        rows = _without_duplicates(rows, [rater, prompt, low, high, rubric], source.duplicates, sheet)
+        columns = [rater, prompt, low, high, rubric]
+        rows = unique_rows(rows, columns, source.duplicates, sheet, "rater, pair and rubric")
     sign = np.where(swap, -1, 1)
+    present = np.unique(rubric.codes[rows])
     data = comparisons(
         entities=a.names,
-        rubrics=rubric.names,
-        rubric=rubric.codes[rows],
+        rubrics=[rubric.names[i] for i in present],
+        rubric=np.searchsorted(present, rubric.codes[rows]),
         a=low.codes[rows],
         b=high.codes[rows],
         rater=rater.codes[rows],
@@ -170,3 +193,16 @@ def pick_rubrics(names: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str, 
         if name not in names:
             raise UnknownNameError("rubric", name, names, where="--rubric")
     return tuple(name for name in names if not wanted or name in wanted)
+
+
+def restrict(data: Comparisons, rubrics: Sequence[str]) -> Comparisons:
+    """Return the rows of some rubrics, in that order, without the entities that are left without a row.
+
+    Raises:
+        UnknownNameError: there is no such rubric.
+    """
+    table = np.full(len(data.rubrics), -1)
+    for i, name in enumerate(rubrics):
+        table[data.rubric_code(name)] = i
+    kept = data.subset(table[data.rubric] >= 0)
+    return replace(kept, rubrics=tuple(rubrics), rubric=table[kept.rubric]).used()

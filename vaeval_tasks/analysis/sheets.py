@@ -89,10 +89,11 @@ def _decoded(path: Path, encoding: str) -> str:
     try:
         return raw.decode(encoding).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
-        row = raw.count(b"\n", 0, error.start)
         hint = "save the file as UTF-8, or name its encoding: --encoding latin-1"
-        at = row if not path.name.removesuffix(".gz").endswith("l") else row + 1
-        raise InputError(f"byte 0x{raw[error.start]:02x} is not {encoding}; {hint}", path=path, row=at) from None
+        headers = 0 if ".jsonl" in path.suffixes or ".ndjson" in path.suffixes else 1
+        row = raw.count(b"\n", 0, error.start) + 1 - headers
+        said = f"byte 0x{raw[error.start]:02x} is not {encoding}; {hint}"
+        raise InputError(said, path=path, row=row or None) from None
     except LookupError:
         raise InputError(f"there is no encoding {encoding!r}", path=path) from None
 

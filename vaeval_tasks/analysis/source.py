@@ -17,7 +17,7 @@ from vaeval_tasks.analysis.fields import Names, flags, identifiers
 from vaeval_tasks.analysis.sheets import Sheet, read_sheet
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.run import RunDir
-from vaeval_tasks.schema import Condition, ModelConfig, Prompt, Rater
+from vaeval_tasks.schema import Condition, ModelConfig, PairKind, Prompt, Rater
 from vaeval_tasks.tables import from_row
 
 __all__ = ["DEGRADED", "Duplicates", "Source", "configs_of", "prompt_level"]
@@ -143,7 +143,8 @@ class Source:
             if "use" in sheet.names:
                 keep &= flags(sheet.column("use"), sheet.path)
             if "kind" in sheet.names:
-                keep &= np.array([v == "main" for v in (c := sheet.column("kind")).values])[c.codes]
+                kind = sheet.column("kind")
+                keep &= np.array([value == PairKind.main for value in kind.values])[kind.codes]
         if rater is not None and self.raters:
             keep &= self._of_kind(rater, keep)
         wanted: dict[str, set[str]] = {}

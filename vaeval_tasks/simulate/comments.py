@@ -37,7 +37,14 @@ _SAYINGS: dict[str, tuple[str, ...]] = {
     "breathy": ("Audible breathing", "The voice is breathy", "I could hear it inhale", "Too many breaths"),
 }
 _NEGATED = ("It did not sound robotic.", "No static at all.", "Not too long.", "It wasn't rushed.", "Never glitched.")
-_PLAIN = ("Okay overall.", "Fine.", "I would listen again.", "Nothing special.", "It was what I expected.", "Hm, average.")
+_PLAIN = (
+    "Okay overall.",
+    "Fine.",
+    "I would listen again.",
+    "Nothing special.",
+    "It was what I expected.",
+    "Hm, average.",
+)
 
 
 def draw_comments(tasks: MosTasks, rate: float, rng: np.random.Generator) -> tuple[NDArray[np.int64], list[str]]:

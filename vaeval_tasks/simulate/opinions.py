@@ -78,7 +78,7 @@ def _mos_centre(mean: NDArray[np.float64]) -> NDArray[np.float64]:
     from scipy.special import ndtr
 
     grid = np.linspace(-2, 9, 4401)
-    means = 1 + sum(1 - ndtr(cut - grid) for cut in (1.5, 2.5, 3.5, 4.5))
+    means = 5 - ndtr(np.array([1.5, 2.5, 3.5, 4.5])[:, None] - grid).sum(axis=0)
     return np.interp(mean, means, grid)
 
 
@@ -89,14 +89,16 @@ def draw_mos(
 
     Rater leniency, prompt, response and task effects have the variance shares .12, .04, .12 and .30.
     """
-    prompts, configs, n = asked.shape[1], len(MODEL_OF), len(tasks.prompt)
+    prompts: int = asked.shape[1]
+    configs, n = len(MODEL_OF), len(tasks.prompt)
+    response = rng.standard_normal((prompts, configs))
     shared = (
         np.sqrt(0.12) * rng.standard_normal(raters)[tasks.rater]
         + np.sqrt(0.04) * rng.standard_normal(prompts)[tasks.prompt]
-        + np.sqrt(0.12) * rng.standard_normal((prompts, configs))[tasks.prompt, tasks.config]
+        + np.sqrt(0.12) * response[tasks.prompt, tasks.config]
         + np.sqrt(0.30) * rng.standard_normal(n)
     )
-    centres = _mos_centre(truth.mos)[:, MODEL_OF]
+    centres: NDArray[np.float64] = _mos_centre(truth.mos)[:, MODEL_OF]
     out = np.full((len(KEYS), n), NOT_ASKED, dtype=np.int8)
     for k in range(len(KEYS)):
         latent = centres[k, tasks.config] + shared + np.sqrt(0.42) * rng.standard_normal(n)

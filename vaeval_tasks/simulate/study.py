@@ -23,7 +23,7 @@ from vaeval_tasks.simulate.people import make_prompts, make_raters
 from vaeval_tasks.simulate.published import CONFIGS, MODELS
 from vaeval_tasks.simulate.shape import Effects, Shape
 from vaeval_tasks.simulate.tasks import MosTasks, PairTasks, mos_tasks, pair_tasks
-from vaeval_tasks.simulate.truth import Truth, plant
+from vaeval_tasks.simulate.truth import Truth, plant, true_model_elo
 from vaeval_tasks.tables import arrow_schema
 
 __all__ = ["Study", "simulate", "write_study"]
@@ -183,6 +183,7 @@ def _truth_json(study: Study) -> dict[str, Any]:
         "configs": [c.config_id for c in CONFIGS],
         "models": list(MODELS),
         "strengths": {k: truth.strengths[i].tolist() for i, k in enumerate(KEYS)},
+        "model_elo": true_model_elo(truth),
         "config_elo": {k: truth.config_elo[i].tolist() for i, k in enumerate(KEYS)},
         "thresholds": {k: truth.thresholds[i].tolist() for i, k in enumerate(KEYS)},
         "mos": {k: truth.mos[i].tolist() for i, k in enumerate(KEYS)},

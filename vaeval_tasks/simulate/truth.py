@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from vaeval_tasks.rubrics import KEYS
 from vaeval_tasks.simulate.published import CONFIGS, MODELS, TIE_THRESHOLDS, VOICE_MARGINS, elo_matrix, mos_matrix
 from vaeval_tasks.simulate.shape import Effects
+from vaeval_tasks.stats import ELO_PER_LOGIT, comparisons, elo, fit_all
 
-__all__ = ["LEVELS", "MODEL_OF", "Truth", "answer_probabilities", "plant"]
+__all__ = ["LEVELS", "MODEL_OF", "Truth", "answer_probabilities", "plant", "true_model_elo"]
 
-ELO_PER_LOGIT = 400 / np.log(10)
 LEVELS = np.arange(-3, 4)
 MODEL_OF: NDArray[np.int64] = np.array([MODELS.index(c.model) for c in CONFIGS])
 
@@ -32,7 +32,7 @@ class Truth:
     @property
     def config_elo(self) -> NDArray[np.float64]:
         """Rubrics by configurations, Elo points, anchored so that the mean of the configurations is 1000."""
-        return 1000 + ELO_PER_LOGIT * (self.strengths - self.strengths.mean(axis=1, keepdims=True))
+        return elo(self.strengths)
 
 
 def plant(rng: np.random.Generator, effects: Effects) -> Truth:
@@ -71,3 +71,29 @@ def answer_probabilities(delta: NDArray[np.float64], thresholds: NDArray[np.floa
     below = 1 / (1 + np.exp(-(cuts - np.asarray(delta)[..., None])))
     edges = [np.zeros((*below.shape[:-1], 1)), below, np.ones((*below.shape[:-1], 1))]
     return np.diff(np.concatenate(edges, axis=-1), axis=-1)
+
+
+def true_model_elo(truth: Truth) -> dict[str, dict[str, float]]:
+    """Return the Elo of every model per rubric that an infinite study would estimate.
+
+    Pooling two voices of unlike strength into one model is not averaging their strengths: the truth of
+    the pooled model is its fit to the expected answers of all pairs of configurations.
+    """
+    a, b = np.triu_indices(len(CONFIGS), 1)
+    size = len(a) * len(LEVELS)
+    weights = [
+        answer_probabilities(truth.strengths[k, a] - truth.strengths[k, b], truth.thresholds[k])
+        for k in range(len(KEYS))
+    ]
+    data = comparisons(
+        entities=MODELS,
+        rubrics=KEYS,
+        rubric=np.repeat(np.arange(len(KEYS)), size),
+        a=np.tile(np.repeat(MODEL_OF[a], len(LEVELS)), len(KEYS)),
+        b=np.tile(np.repeat(MODEL_OF[b], len(LEVELS)), len(KEYS)),
+        score=np.tile(LEVELS, len(a) * len(KEYS)),
+        rater=np.zeros(size * len(KEYS), dtype=np.int64),
+        prompt=np.zeros(size * len(KEYS), dtype=np.int64),
+        weight=np.concatenate([w.ravel() for w in weights]),
+    )
+    return {fit.rubric: dict(zip(fit.entities, elo(fit.strengths).tolist(), strict=True)) for fit in fit_all(data)}
