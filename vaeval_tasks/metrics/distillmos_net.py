@@ -7,6 +7,8 @@ The names of the parameters are those of its checkpoint.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -37,7 +39,7 @@ class _Convolutions(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         layers: list[nn.Module] = []
-        for i, (inputs, outputs) in enumerate(zip(_CHANNELS, _CHANNELS[1:], strict=False)):
+        for i, (inputs, outputs) in enumerate(pairwise(_CHANNELS)):
             stride = (2 if i else 1, 2 if i == len(_CHANNELS) - 2 else 1)
             layers += [nn.Conv2d(inputs, outputs, 3, stride=stride, padding=(0, 1)), nn.LeakyReLU(0.1)]
         self.cnn = nn.Sequential(*layers)

@@ -60,7 +60,7 @@ class EmotionClassifier:
     def _name(self) -> str:
         if self._path is None:
             raise MissingWeightsError(
-                "emotion recognition has no default weights: emotion2vec is not published as a transformers checkpoint. "
+                "emotion recognition has no default weights: emotion2vec is no transformers checkpoint. "
                 "Give the folder or Hub name of an audio classifier with the classes "
                 f"{', '.join(CLASSES)}, or 'none' to judge without emotions"
             )

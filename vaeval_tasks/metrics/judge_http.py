@@ -47,8 +47,8 @@ class _Reply:
 class HttpJudge:
     """Ask a language model for each verdict.
 
-    One item's failure (content filter, refusal, no verdict, time-outs) leaves that item without a verdict. Where not one
-    item gets an answer, or the endpoint rejects the key, the model or the address, the whole batch raises.
+    One item's failure (content filter, refusal, no verdict, time-outs) leaves that item without a verdict. Where no item
+    gets an answer, or the endpoint rejects the key, the model or the address, the whole batch raises.
 
     Args:
         url: the endpoint's base, such as ``http://localhost:8000/v1``.

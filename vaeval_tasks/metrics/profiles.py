@@ -1,4 +1,4 @@
-"""The two sets of backends: ``offline`` runs without a network once its weights are there; ``reference`` is the paper's."""
+"""The two sets of backends: ``offline`` runs without a network, on pulled weights; ``reference`` is the paper's."""
 
 from __future__ import annotations
 
