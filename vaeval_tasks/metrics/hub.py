@@ -7,7 +7,7 @@ a list of characters). So every row is checked here, before anything is added.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
@@ -15,7 +15,8 @@ import numpy as np
 
 from vaeval_tasks.audio import Clip, read_audio
 from vaeval_tasks.errors import InputError, UnknownNameError
-from vaeval_tasks.metrics.backends import Scored
+from vaeval_tasks.metrics.backends import JudgeItem, Scored
+from vaeval_tasks.metrics.judge import family
 from vaeval_tasks.metrics.profiles import PROFILES
 
 __all__ = [
@@ -24,6 +25,8 @@ __all__ = [
     "audio_rows",
     "backend_of",
     "check_init",
+    "judge_columns",
+    "judge_items",
     "result",
     "same_length",
     "string_lists",
@@ -93,11 +96,50 @@ def string_lists(column: Any, field: str) -> list[list[str]]:
     return [list(row) for row in rows]
 
 
-def same_length(columns: dict[str, Sequence[Any]]) -> None:
+def same_length(columns: Mapping[str, Sequence[Any]]) -> None:
     """Raise InputError unless all columns have as many rows."""
     if len({len(column) for column in columns.values()}) > 1:
         counts = ", ".join(f"{len(column)} {field}" for field, column in columns.items())
         raise InputError(f"the columns differ in length: {counts}")
+
+
+def judge_columns(predictions: Any, references: Any, questions: Any, verdicts: Any) -> dict[str, list[Any]]:
+    """Return the four columns of the judge's module, every row checked; what was not given is empty.
+
+    Raises:
+        InputError: a column or row is of the wrong type, the columns differ in length, or predictions are missing.
+    """
+    columns: dict[str, list[Any]] = {}
+    if verdicts is not None:
+        columns["verdicts"] = [[text] for text in strings(verdicts, "verdicts")]
+    if predictions is not None or verdicts is None:
+        columns["predictions"] = strings(predictions, "predictions")
+    if references is not None:
+        columns["references"] = string_lists(references, "references")
+    if questions is not None:
+        columns["questions"] = strings(questions, "questions")
+    same_length(columns)
+    n = len(next(iter(columns.values())))
+    absent: dict[str, Any] = {"predictions": "", "references": [], "questions": "", "verdicts": []}
+    return {name: columns.get(name, [empty] * n) for name, empty in absent.items()}
+
+
+def judge_items(
+    task: str | None, predictions: list[str], references: list[list[str]], questions: list[str]
+) -> list[JudgeItem]:
+    """Return what the judge reads.
+
+    Raises:
+        InputError: no task was named.
+        UnknownNameError: there is no such task.
+    """
+    if task is None:
+        raise InputError("name the task of the answers, such as task='listening_general'", field="task")
+    family(task)
+    return [
+        JudgeItem(task=task, question=question, answer=answer, references=tuple(right))
+        for answer, right, question in zip(predictions, references, questions, strict=True)
+    ]
 
 
 def audio_features() -> dict[str, Any]:

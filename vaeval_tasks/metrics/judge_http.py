@@ -47,7 +47,7 @@ class _Reply:
 class HttpJudge:
     """Ask a language model for each verdict.
 
-    One item's failure (content filter, refusal, no verdict, time-outs) leaves that item without a verdict. Where no item
+    One item's failure (content filter, refusal, no verdict, time-outs) leaves that item without a verdict. If no item
     gets an answer, or the endpoint rejects the key, the model or the address, the whole batch raises.
 
     Args:

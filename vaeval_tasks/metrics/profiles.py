@@ -10,7 +10,7 @@ from vaeval_tasks.metrics.asr import WhisperRecogniser
 from vaeval_tasks.metrics.backends import EmotionRecogniser, Judge, Recogniser, SpeakerEncoder, SpeechQuality
 from vaeval_tasks.metrics.distillmos import DistillMos
 from vaeval_tasks.metrics.emotion import NO_EMOTION_SIGNATURE, EmotionClassifier
-from vaeval_tasks.metrics.judge import DEFAULT_MODEL, HttpJudge, RulesJudge
+from vaeval_tasks.metrics.judge import pick_judge
 from vaeval_tasks.metrics.resemblyzer import Resemblyzer
 from vaeval_tasks.metrics.utmos import Utmos
 from vaeval_tasks.metrics.wespeaker import WeSpeaker
@@ -113,18 +113,9 @@ def load_scorers(
     """
     check_profile(profile)
     reference = profile == "reference"
-    if reference and judge_url is None:
-        raise InputError(
-            "the reference profile needs the judge's address, such as http://localhost:8000/v1 (judge_url)"
-        )
-    if judge_url is None and (judge_model or judge_prompts):
-        raise InputError("judge_model and judge_prompts need judge_url: the offline rules take neither")
-    judge: Judge = (
-        HttpJudge(judge_url, model=judge_model or DEFAULT_MODEL, prompts=judge_prompts) if judge_url else RulesJudge()
-    )
     with_emotion = emotion_path != "none" and (reference or emotion_path is not None)
     return Scorers(
-        judge=judge,
+        judge=pick_judge(profile, url=judge_url, model=judge_model, prompts=judge_prompts),
         speech=speech_quality(profile, path=utmos_path, device=device),
         recogniser=WhisperRecogniser(
             asr_model or ("large-v3" if reference else "whisper-base"),

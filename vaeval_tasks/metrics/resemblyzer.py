@@ -65,7 +65,7 @@ class Resemblyzer:
 
         Raises:
             MissingWeightsError: the weights were not pulled.
-            MissingDependencyError: torch or librosa is not installed.
+            MissingDependencyError: torch or transformers is not installed.
         """
         return [self._one(clip) for clip in tqdm(clips, desc="voices", unit="clip", disable=None)]
 
@@ -103,13 +103,27 @@ def speech_only(samples: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.asarray(whole[binary_dilation(voiced, np.ones(7))].reshape(-1), dtype=np.float32)
 
 
+def _mel(samples: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the mel power spectrogram (frames, 40), not in dB; equal to librosa's, without its compile time."""
+    torch = require("torch", _FEATURE, extra="offline")
+    audio_utils = require("transformers.audio_utils", _FEATURE, extra="offline")
+    bank = audio_utils.mel_filter_bank(201, 40, 0.0, RATE / 2, RATE, norm="slaney", mel_scale="slaney")
+    spectrum = torch.stft(
+        torch.from_numpy(samples),
+        400,
+        hop_length=_HOP,
+        window=torch.hann_window(400),
+        pad_mode="constant",
+        return_complex=True,
+    )
+    return np.asarray((spectrum.abs() ** 2).numpy().T @ bank, dtype=np.float32)
+
+
 def _partials(speech: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return mel windows (k, 160, 40); the last one is kept if speech fills three quarters of it."""
-    librosa = require("librosa", _FEATURE, extra="offline")
     frames = (len(speech) + _HOP) // _HOP
     starts = list(range(0, max(1, frames - _PARTIAL + _STEP + 1), _STEP))
     if len(starts) > 1 and len(speech) / _HOP - starts[-1] < 0.75 * _PARTIAL:
         starts.pop()
-    padded = np.pad(speech, (0, max(0, (starts[-1] + _PARTIAL) * _HOP - len(speech))))
-    mel = librosa.feature.melspectrogram(y=padded, sr=RATE, n_fft=400, hop_length=_HOP, n_mels=40)
-    return np.stack([mel.T[start : start + _PARTIAL] for start in starts]).astype(np.float32)
+    mel = _mel(np.pad(speech, (0, max(0, (starts[-1] + _PARTIAL) * _HOP - len(speech)))))
+    return np.stack([mel[start : start + _PARTIAL] for start in starts])
