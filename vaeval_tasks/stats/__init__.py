@@ -32,7 +32,7 @@ from vaeval_tasks.stats.agreement import (
     krippendorff_alpha,
     unit_counts,
 )
-from vaeval_tasks.stats.bootstrap import FALLBACK_RIDGE, Progress, Resamples, bootstrap
+from vaeval_tasks.stats.bootstrap import Progress, Resamples, bootstrap
 from vaeval_tasks.stats.clustering import (
     Profiles,
     RubricClusters,
@@ -41,19 +41,22 @@ from vaeval_tasks.stats.clustering import (
     partition,
     residual_profiles,
 )
-from vaeval_tasks.stats.comparisons import Comparisons, comparisons
+from vaeval_tasks.stats.comparisons import Comparisons, Coverage, comparisons
 from vaeval_tasks.stats.correlation import Block, Level, RubricCorrelations, block_means, rubric_correlations
 from vaeval_tasks.stats.draws import Draws, Scheme
 from vaeval_tasks.stats.elo import ANCHOR, ELO_PER_LOGIT, elo
-from vaeval_tasks.stats.fits import Engine, Fit, Unit, fit, fit_all
-from vaeval_tasks.stats.intervals import Interval, Standings, difference, percentile_interval, standings
+from vaeval_tasks.stats.engines import fit, fit_all
+from vaeval_tasks.stats.fits import Engine, Fit, Unit
+from vaeval_tasks.stats.intervals import Interval, percentile_interval
 from vaeval_tasks.stats.margins import Margin, margins
 from vaeval_tasks.stats.mos import MosRatings, MosSummary, mos, mos_ratings
 from vaeval_tasks.stats.ordinal import Link, Thresholds, fit_ordinal
 from vaeval_tasks.stats.ranks import spearman
+from vaeval_tasks.stats.refits import FALLBACK_RIDGE
 from vaeval_tasks.stats.sandwich import Clusters, Covariance, sandwich
 from vaeval_tasks.stats.side import SideEffect, side_effect
 from vaeval_tasks.stats.split_half import SplitHalf, rater_halves, split_half
+from vaeval_tasks.stats.standings import Standings, difference, standings
 
 __all__ = [
     "ANCHOR",
@@ -65,6 +68,7 @@ __all__ = [
     "Coefficient",
     "Comparisons",
     "Covariance",
+    "Coverage",
     "Draws",
     "Engine",
     "Fit",

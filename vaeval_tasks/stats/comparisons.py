@@ -13,10 +13,29 @@ from numpy.typing import ArrayLike, NDArray
 
 from vaeval_tasks.errors import EstimationError, UnknownNameError
 
-__all__ = ["Comparisons", "comparisons"]
+__all__ = ["Comparisons", "Coverage", "comparisons", "recode"]
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
+
+
+def recode(codes: Codes) -> tuple[Codes, int]:
+    """Return non-negative codes as 0, 1, 2, … in the same order without gaps, and how many differ."""
+    if len(codes) and codes.max() > 8 * len(codes) + 1000:  # sparse codes: sort instead of counting
+        present, coded = np.unique(codes, return_inverse=True)
+        return coded, len(present)
+    table = np.cumsum(np.bincount(codes) > 0) - 1
+    return table[codes], int(table[-1]) + 1 if len(table) else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """What a number rests on."""
+
+    n_ratings: float
+    """The sum of the weights."""
+    n_raters: int
+    n_prompts: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -74,8 +93,8 @@ class Comparisons:
         Entities and rubrics stay, with or without rows: see :meth:`used`.
         """
         rows = np.asarray(keep)
-        raters, rater = np.unique(self.rater[rows], return_inverse=True)
-        prompts, prompt = np.unique(self.prompt[rows], return_inverse=True)
+        rater, n_raters = recode(self.rater[rows])
+        prompt, n_prompts = recode(self.prompt[rows])
         return replace(
             self,
             rubric=self.rubric[rows],
@@ -86,8 +105,8 @@ class Comparisons:
             score=self.score[rows],
             weight=self.weight[rows],
             side=self.side[rows],
-            n_raters=len(raters),
-            n_prompts=len(prompts),
+            n_raters=n_raters,
+            n_prompts=n_prompts,
         )
 
     def only(self, rubric: str) -> Comparisons:
@@ -101,6 +120,20 @@ class Comparisons:
         table = np.full(len(self.entities), -1)
         table[codes] = np.arange(len(codes))
         return replace(self, entities=tuple(self.entities[i] for i in codes), a=table[self.a], b=table[self.b])
+
+    def coverage(self) -> tuple[Coverage, ...]:
+        """Return what every entity's numbers rest on, in the order of ``entities``."""
+        found = []
+        for code in range(len(self.entities)):
+            rows = (self.a == code) | (self.b == code)
+            found.append(
+                Coverage(
+                    n_ratings=float(self.weight[rows].sum()),
+                    n_raters=len(np.unique(self.rater[rows])),
+                    n_prompts=len(np.unique(self.prompt[rows])),
+                )
+            )
+        return tuple(found)
 
     def relabel(self, names: Sequence[str]) -> Comparisons:
         """Return the same ratings with entity ``i`` renamed ``names[i]``; equal names are pooled.

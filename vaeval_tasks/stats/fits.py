@@ -1,4 +1,4 @@
-"""What every ranking engine returns, and the one door to the three of them."""
+"""What every ranking engine returns."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from vaeval_tasks.stats.comparisons import Comparisons
-from vaeval_tasks.stats.elo import elo
+from vaeval_tasks.stats.elo import ELO_PER_LOGIT, elo
 
-__all__ = ["Engine", "Fit", "Unit", "fit", "fit_all"]
+__all__ = ["Engine", "Fit", "Unit"]
 
 
 class Engine(StrEnum):
@@ -64,6 +63,11 @@ class Fit:
         return Unit.points if self.engine is Engine.massey else Unit.elo
 
     @property
+    def unit_size(self) -> float:
+        """Units per unit of strength: Elo points per logit, or 1."""
+        return 1.0 if self.engine is Engine.massey else ELO_PER_LOGIT
+
+    @property
     def ratings(self) -> NDArray[np.float64]:
         """What a board shows, per entity: Elo with mean 1000, or score points with mean 0 for Massey."""
         return self.strengths if self.engine is Engine.massey else elo(self.strengths)
@@ -72,26 +76,3 @@ class Fit:
     def standard_errors(self) -> NDArray[np.float64]:
         """The model's own standard errors of the strengths, per entity."""
         return np.sqrt(np.diag(self.covariance))
-
-
-def fit(data: Comparisons, rubric: str, *, engine: Engine = Engine.ordinal, ridge: float = 0.0) -> Fit:
-    """Fit one rubric with one engine.
-
-    Args:
-        data: the comparisons.
-        rubric: its name.
-        engine: which of the three.
-        ridge: precision of a zero-mean normal penalty on the strengths; only to be given where the data have no finite
-            estimate. Massey needs none for separation, only for connectivity.
-
-    Raises:
-        EstimationError: there are no ratings, the entities fall into parts that are never compared (named), or an
-            entity won or lost everything so that no finite strength exists (named), and ``ridge`` is 0.
-        UnknownNameError: there is no such rubric.
-    """
-    raise NotImplementedError
-
-
-def fit_all(data: Comparisons, *, engine: Engine = Engine.ordinal, ridge: float = 0.0) -> tuple[Fit, ...]:
-    """Fit every rubric of ``data`` in their order; see :func:`fit`."""
-    return tuple(fit(data, rubric, engine=engine, ridge=ridge) for rubric in data.rubrics)

@@ -1,15 +1,16 @@
-"""Intervals, differences and rank ranges from a bootstrap or from a sandwich."""
+"""Intervals of a number: percentiles of replicates, or a standard error times a t quantile."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vaeval_tasks.stats.bootstrap import Resamples
-from vaeval_tasks.stats.fits import Fit
-from vaeval_tasks.stats.sandwich import Covariance
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import t as student
 
-__all__ = ["Interval", "Standings", "difference", "percentile_interval", "standings"]
+from vaeval_tasks.stats.draws import Scheme
+
+__all__ = ["Interval", "no_interval", "percentile_interval", "t_interval", "too_few"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,48 +33,49 @@ class Interval:
         return self.low is not None and self.high is not None and not self.low <= value <= self.high
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Standings:
-    """One rubric's entities with their ratings, intervals and rank ranges, in the order of ``fit.entities``."""
-
-    fit: Fit
-    level: float
-    """The coverage aimed at, 0.95 as a rule."""
-    ratings: tuple[float, ...]
-    """In ``fit.unit``."""
-    intervals: tuple[Interval, ...]
-    rank_low: tuple[int | None, ...]
-    """The best rank an entity can hold: 1 + the number of entities that are separated above it."""
-    rank_high: tuple[int | None, ...]
-    """The worst rank: the number of entities less those separated below it. None without intervals."""
-    n_ratings: tuple[float, ...]
-    """Ratings that name the entity (a row between two of its own counts once)."""
-    n_raters: tuple[int, ...]
-    n_prompts: tuple[int, ...]
-    ridged: int
-    """Replicates that needed the fallback ridge."""
-    absent: int
-    """Replicates left out because an entity had no rating in them."""
+def no_interval(reason: str) -> Interval:
+    """Return the interval of what has none."""
+    return Interval(low=None, high=None, se=None, reason=reason)
 
 
-def percentile_interval(values: Sequence[float], *, level: float = 0.95) -> Interval:
-    """Return the type-7 percentile interval of replicates; NaNs are left out and counted."""
-    raise NotImplementedError
+def percentile_interval(values: ArrayLike, *, level: float = 0.95) -> Interval:
+    """Return the percentile interval (type 7) of replicates.
 
-
-def standings(source: Resamples | Covariance, rubric: str, *, level: float = 0.95) -> Standings:
-    """Return ratings, intervals and rank ranges of one rubric.
-
-    Two entities are separated where the interval of their difference excludes 0 (the difference of two correlated
-    numbers is often certain although their intervals overlap).
+    NaN marks replicates in which the number is undefined; they are left out, and if they are the half or more there is
+    no interval. The Monte-Carlo error of an end point is half the distance between the order statistics one binomial
+    standard deviation to its left and right.
     """
-    raise NotImplementedError
+    drawn = np.asarray(values, dtype=np.float64)
+    kept = np.sort(drawn[np.isfinite(drawn)])
+    n = len(kept)
+    if n < 2 or 2 * n <= len(drawn):
+        return no_interval(f"the number is undefined in {len(drawn) - n} of {len(drawn)} replicates")
+    tails = np.array([(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(kept, tails)
+    spread = np.sqrt(tails * (1 - tails) / n)
+    around = np.quantile(kept, np.clip([tails - spread, tails + spread], 0, 1))
+    errors = (around[1] - around[0]) / 2
+    return Interval(
+        low=float(low),
+        high=float(high),
+        se=float(kept.std(ddof=1)),
+        low_error=float(errors[0]),
+        high_error=float(errors[1]),
+        replicates=n,
+    )
 
 
-def difference(source: Resamples | Covariance, rubric: str, a: str, b: str, *, level: float = 0.95) -> Interval:
-    """Return the interval of ``a`` less ``b``, in the unit of the fit.
+def t_interval(estimate: float, variance: float, degrees: float, *, level: float = 0.95) -> Interval:
+    """Return estimate +- t * sqrt(variance)."""
+    se = float(np.sqrt(variance))
+    half = float(student.ppf((1 + level) / 2, degrees)) * se
+    return Interval(low=estimate - half, high=estimate + half, se=se)
 
-    Raises:
-        UnknownNameError: one of the names is not among the entities or rubrics.
-    """
-    raise NotImplementedError
+
+def too_few(scheme: Scheme, n_raters: int, n_prompts: int) -> str:
+    """Return why resampling by this scheme cannot tell how a number varies, or an empty text."""
+    if scheme in (Scheme.product, Scheme.subset, Scheme.rater) and n_raters < 2:
+        return f"an interval needs the ratings of two raters or more, here is {n_raters}"
+    if scheme in (Scheme.product, Scheme.subset, Scheme.prompt) and n_prompts < 2:
+        return f"an interval needs the ratings of two prompts or more, here is {n_prompts}"
+    return ""
