@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from types import TracebackType
@@ -79,7 +80,8 @@ class PiperVoice:
     """A Piper voice in one program that stays open: a line of text in, one WAV file out."""
 
     def __init__(self, name: str) -> None:
-        program = shutil.which("piper")
+        # beside this Python first: a virtual environment need not be activated
+        program = shutil.which("piper", path=str(Path(sys.executable).parent)) or shutil.which("piper")
         if program is None:
             raise MissingDependencyError(f"the offline voice {name!r}", "piper-tts")
         self.name = name
