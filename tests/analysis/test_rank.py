@@ -260,21 +260,16 @@ def test_153_thousand_rows_load_in_no_time(small_run: Path, tmp_path: Path) -> N
     assert len(ratings.data) == 5 * table.num_rows
 
 
-def _run(args: list[str], **streams: Any) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-m", "vaeval_tasks.cli", *args], **streams)
-
-
-def test_a_progress_bar_on_a_terminal_and_none_in_a_pipe(small_run: Path) -> None:
+def test_a_progress_bar_on_a_terminal_and_none_in_a_pipe(small_run: Path, invoke: Any) -> None:
     args = ["rank", str(small_run), "--rubric", "overall", "--resamples", "100", "--json"]
-    piped = _run(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    out, err = piped.communicate(timeout=120)
-    assert piped.returncode == 0
-    assert err == b""
-    json.loads(out)
+    piped = invoke(*args)
+    assert piped.code == 0
+    assert piped.err == ""
     leader, follower = pty.openpty()
-    shown = _run(args, stdout=subprocess.PIPE, stderr=follower)
+    command = [sys.executable, "-m", "vaeval_tasks.cli", *args]
+    shown = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=follower, text=True)
     os.close(follower)
-    out_on_terminal, _ = shown.communicate(timeout=120)
+    out, _ = shown.communicate(timeout=200)
     said = b""
     try:
         while chunk := os.read(leader, 65536):
@@ -285,7 +280,7 @@ def test_a_progress_bar_on_a_terminal_and_none_in_a_pipe(small_run: Path) -> Non
     assert shown.returncode == 0
     assert b"resamples" in said
     assert b"100/100" in said
-    assert out_on_terminal == out
+    assert out == piped.out
 
 
 def test_rows_of_judges_and_training_never_enter(small_run: Path, tmp_path: Path, invoke: Any) -> None:

@@ -152,6 +152,6 @@ def bar(total: int, what: str, unit: str) -> Iterator[Callable[[int], object]]:
         width = os.get_terminal_size(sys.stderr.fileno()).columns
     except (OSError, ValueError):
         width = 0
-    size = {} if width else {"ncols": 80, "nrows": 24}
-    with tqdm(total=total, desc=what, unit=unit, disable=None, **size) as progress:
+    ncols, nrows = (None, None) if width else (80, 24)
+    with tqdm(total=total, desc=what, unit=unit, disable=None, ncols=ncols, nrows=nrows) as progress:
         yield progress.update
