@@ -15,6 +15,9 @@ __all__ = ["cli", "main"]
 
 # verb: (module below vaeval_tasks.cli, one line of help). The functions are named after their verbs.
 VERBS: dict[str, tuple[str, str]] = {
+    "lm-eval": ("harness", "Run lm-evaluation-harness with our tasks and models registered."),
+    "tasks": ("harness", "List the tasks, say where they are, link them into lm-eval."),
+    "score": ("score", "Score a run's responses again, without the model."),
     "weights": ("weights", "Fetch and list model weights, as checked data."),
 }
 
