@@ -182,7 +182,10 @@ class RunDir:
         """All records of a compacted table, then those of its logs."""
         rows = self.read(table) if self.has(table) else []
         logs = [self.root / f"{table}.jsonl", *sorted(self.root.glob(f"{table}-*.jsonl"))]
-        return rows + [r for log in logs if log.is_file() for r in tables.read_jsonl(log, RECORDS[table])]
+        for log in logs:
+            if log.is_file():
+                rows += tables.read_jsonl(log, RECORDS[table])
+        return rows
 
     def _save(self, manifest: dict[str, Any]) -> None:
         text = json.dumps(manifest, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)

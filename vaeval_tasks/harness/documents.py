@@ -53,9 +53,10 @@ def unwrap(references: list[str]) -> list[str]:
 
 
 def _texts(value: Any) -> list[str]:
-    """A list cell as texts; null entries and empty texts go."""
+    """A list cell as texts, null entries as empty ones in their place; nothing where all are empty."""
     values = [value] if isinstance(value, str) else value or []
-    return [str(text) for text in values if text is not None and str(text)]
+    texts = ["" if text is None else str(text) for text in values]
+    return texts if any(texts) else []
 
 
 def _line(text: str) -> str:
