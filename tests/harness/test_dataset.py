@@ -65,7 +65,7 @@ def test_names() -> None:
         load(config="speaking_safty", dataset_path="sample")
     with pytest.raises(InputError, match="give --include_path and its name"):
         load(config_source="inline", dataset_path="sample")
-    with pytest.raises(UnknownNameError, match="unknown profile 'offlin'.*Did you mean 'offline'"):
+    with pytest.raises(UnknownNameError, match=r"unknown profile 'offlin'.*Did you mean 'offline'"):
         load(config="speaking_safety", dataset_path="sample", profile="offlin")
 
 

@@ -124,7 +124,7 @@ def test_concurrency_gives_the_same_answers(tmp_path: Path, fakes: Any, ask: Ask
 def test_arguments(fakes: Any, tmp_path: Path) -> None:
     lm = fakes.ToneLM.create_from_arg_string(f"voice=saw,run_dir={tmp_path}", {"device": "cuda:0", "batch_size": None})
     assert (lm.speech_config.voice, lm.device, lm.rank, lm.world_size) == ("saw", "cpu", 0, 1)
-    with pytest.raises(UnknownNameError, match="unknown model argument 'voise'. Did you mean 'voice'"):
+    with pytest.raises(UnknownNameError, match=r"unknown model argument 'voise'. Did you mean 'voice'"):
         fakes.ToneLM.create_from_arg_string("voise=saw")
     with pytest.raises(InputError, match="concurrency must be at least 1"):
         fakes.ToneLM(concurrency=0)
