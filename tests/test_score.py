@@ -56,9 +56,7 @@ class Speaker:
 
     def embed(self, clips: Any) -> list[Any]:
         """A voice is its loudness: (1, 0) where loud, (0, 1) where not, none where there is no sound."""
-        return [
-            None if not len(c.samples) else np.array([1, 0] if c.peak > 0.4 else [0, 1], np.float32) for c in clips
-        ]
+        return [None if not len(c.samples) else np.array([1, 0] if c.peak > 0.4 else [0, 1], np.float32) for c in clips]
 
 
 def item(task: str, number: int = 0, **changes: Any) -> Item:
