@@ -186,5 +186,5 @@ def test_a_study_response_has_sound_scores_only(run: RunDir, scorers: Scorers) -
 
 
 def test_a_response_to_an_unknown_document_is_refused() -> None:
-    with pytest.raises(InputError, match="'r0' answers .*'i0'.*not among the run's items"):
+    with pytest.raises(InputError, match=r"'r0' answers .*'i0'.*not among the run's items"):
         jobs([response(TASK)], [])
