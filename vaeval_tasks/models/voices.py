@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Protocol
@@ -122,7 +123,8 @@ class PiperVoice:
     def close(self) -> None:
         """End the program."""
         if self._process.stdin and not self._process.stdin.closed:
-            self._process.stdin.close()
+            with suppress(BrokenPipeError):  # the program may have died with a line unread
+                self._process.stdin.close()
         try:
             self._process.wait(timeout=5)
         except subprocess.TimeoutExpired:
