@@ -27,6 +27,12 @@ class Judge:
         return [Scored(value=1.0) for _ in items]
 
 
+def judged(signature: str | None) -> Scorers:
+    """Scorers of which only the judge is there, or none at all."""
+    judge = None if signature is None else Judge(signature)
+    return Scorers(judge=judge, speech=None, recogniser=None, speaker=None, emotion=None)
+
+
 def answer(number: int, task: str = "speaking_safety", **changes: Any) -> Response:
     given: dict[str, Any] = {"config_id": "m/d/d", "status": ResponseStatus.ok, "text": "words"} | changes
     return Response(response_id=f"r{number}", prompt_id="i", task=task, **given)
@@ -48,7 +54,7 @@ def test_the_newest_answer_of_each_configuration_counts() -> None:
 
 
 def test_tasks_accumulate_and_the_seed_and_scorers_are_kept(run: RunDir) -> None:
-    scorers = Scorers(judge=Judge("one"))
+    scorers = judged("one")
     responses = run.responses()
     score_run(run, responses[:1], scorers)
     score_run(run, responses[1:], scorers, seed=3)
@@ -58,9 +64,9 @@ def test_tasks_accumulate_and_the_seed_and_scorers_are_kept(run: RunDir) -> None
 
 
 def test_changed_scorers_are_told(run: RunDir) -> None:
-    score_run(run, run.responses(), Scorers(judge=Judge("one")))
+    score_run(run, run.responses(), judged("one"))
     before = read_results(run)
-    made = score_run(run, run.responses(), Scorers(judge=Judge("two")))
+    made = score_run(run, run.responses(), judged("two"))
     assert changed_scorers(before, made) == ["content was scored by one, now by two: the numbers do not compare"]
     assert changed_scorers(read_results(run), made) == []
 
@@ -75,7 +81,7 @@ def test_results_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 def test_the_table_shows_what_is_absent(run: RunDir) -> None:
-    score_run(run, [*run.responses(), answer(5, status=ResponseStatus.error)], Scorers())
+    score_run(run, [*run.responses(), answer(5, status=ResponseStatus.error)], judged(None))
     text = table(read_results(run))
     assert "listening_general" in text
     assert "not run" in text
@@ -88,7 +94,7 @@ def test_vaeval_score(run: RunDir, monkeypatch: pytest.MonkeyPatch, capsys: pyte
 
     def load(profile: str, **options: Any) -> Scorers:
         asked.append((profile, options))
-        return Scorers(judge=Judge(profile))
+        return judged(profile)
 
     monkeypatch.setattr(profiles, "load_scorers", load)
     assert main(["score", str(run.root), "--judge-url", "http://127.0.0.1:9"]) == 0
@@ -108,7 +114,7 @@ def test_vaeval_score_without_responses(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_task_scores_survive_the_file(run: RunDir) -> None:
-    made = score_run(run, run.responses(), Scorers(judge=Judge("one")))
+    made = score_run(run, run.responses(), judged("one"))
     assert isinstance(made[0], TaskScores)
     groups = read_results(run)["configs"]["m/d/d"]["groups"]
     assert groups["speaking"]["value"] is None

@@ -91,6 +91,7 @@ def go(run: RunDir, scorers: Scorers, pairs: list[tuple[Item, Response]]) -> dic
 
 
 TASK = "speaking_safety"
+NONE = Scorers(judge=None, speech=None, recogniser=None, speaker=None, emotion=None)
 
 
 def test_sound_silence_and_nothing(run: RunDir, scorers: Scorers) -> None:
@@ -164,8 +165,8 @@ def test_an_unreachable_judge_keeps_the_scores_of_sound(run: RunDir, scorers: Sc
 
 
 def test_scorers_that_are_absent_leave_their_metric_out(run: RunDir) -> None:
-    assert go(run, Scorers(), [(item(TASK), response(TASK))]) == {("r0", "audible"): 1.0}
-    assert signatures(Scorers(), "speaking_roleplay") == dict.fromkeys(
+    assert go(run, NONE, [(item(TASK), response(TASK))]) == {("r0", "audible"): 1.0}
+    assert signatures(NONE, "speaking_roleplay") == dict.fromkeys(
         ("content", "speech", "consistency", "similarity"), "none"
     )
 

@@ -100,7 +100,7 @@ def metric_signatures(scorers: Scorers, task: str) -> dict[str, str]:
     parts = signatures(scorers, task)
     out = {"audible": AUDIBLE_SIGNATURE, "mos": parts["speech"], "wer": parts["consistency"]}
     if task and scorers.judge is not None:
-        out["content"] = " + ".join(parts[name] for name in ("content", "emotion") if name in parts)
+        out["content"] = scorers.content_signature(task)
     out.update((name, parts[name]) for name in ("similarity", "emotion") if name in parts)
     return {metric: signature for metric, signature in out.items() if signature != "none"}
 

@@ -99,10 +99,7 @@ def _keep_text(doc: Mapping[str, Any], text: str) -> Answer:
 @cache
 def _scorers(settings: str) -> Scorers:
     """The scorers of a run, loaded once a process."""
-    from vaeval_tasks.metrics import profiles
-
-    chosen = Settings.from_json(settings)
-    return profiles.load_scorers(chosen.profile, **chosen.scoring)
+    return Settings.from_json(settings).scorers()
 
 
 @cache

@@ -7,6 +7,7 @@ and our table at the end, with the overall score that the harness cannot compute
 
 from __future__ import annotations
 
+import fnmatch
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
@@ -18,9 +19,10 @@ import yaml
 from vaeval_tasks import paths
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.harness.register import register
-from vaeval_tasks.harness.settings import rank, run_folder
+from vaeval_tasks.harness.settings import Settings, rank, run_folder
 from vaeval_tasks.results import read_results, table
 from vaeval_tasks.run import RunDir
+from vaeval_tasks.suite import FAMILIES, GROUP, TASKS
 
 __all__ = ["compact", "launch"]
 
@@ -73,6 +75,13 @@ def _arguments(value: Any) -> dict[str, Any]:
     return simple_parse_args_string(value) if isinstance(value, str) else dict(value or {})
 
 
+def _ours(tasks: Any) -> bool:
+    """Whether one of the names or patterns asks for our tasks."""
+    names = [*TASKS, GROUP, *(f"{GROUP}_{family}" for family in FAMILIES)]
+    patterns = ",".join([tasks] if isinstance(tasks, str) else map(str, tasks or [])).split(",")
+    return any(fnmatch.filter(names, pattern.strip()) for pattern in patterns)
+
+
 def _prepare(parsed: Namespace, config: dict[str, Any]) -> Path:
     """Fill in what our hooks and models need to know, and return the run folder.
 
@@ -89,6 +98,8 @@ def _prepare(parsed: Namespace, config: dict[str, Any]) -> Path:
     name = f"{model} {label}".strip()
     root = run_folder(str(metadata.get("run_dir") or model_args.get("run_dir") or ""), name).resolve()
     metadata |= {"run_dir": str(root), "model_name": name}
+    if not (parsed.predict_only or config.get("predict_only")) and _ours(parsed.tasks or config.get("tasks")):
+        Settings.from_metadata(model_args | metadata).scorers()  # a wrong option shows before hours of answers
     limit = parsed.limit if parsed.limit is not None else config.get("limit")
     if limit is not None:
         metadata["limit"] = limit

@@ -16,10 +16,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.schema import slug
+
+if TYPE_CHECKING:
+    from vaeval_tasks.metrics.profiles import Scorers
 
 __all__ = ["PROFILES", "SCORING", "Settings", "rank", "run_folder", "world_size"]
 
@@ -75,6 +78,22 @@ class Settings:
             profile=profile,
             scoring=scoring,
         )
+
+    def scorers(self) -> Scorers:
+        """Return the scorers; none loads its weights before it is used.
+
+        Raises:
+            InputError: an option does not go with the profile, or one is lacking; the message says how to give it.
+        """
+        from vaeval_tasks.metrics import profiles
+
+        try:
+            return profiles.load_scorers(self.profile, **self.scoring)
+        except InputError as error:
+            raise InputError(
+                f"{error}; give --metadata judge_url=URL, profile=offline, or "
+                "--predict_only to score later with vaeval score"
+            ) from None
 
     def to_json(self) -> str:
         """Return the settings as one line of JSON."""
