@@ -46,7 +46,9 @@ def test_an_installed_wheel_finds_its_data(installed: Path, repository: Path, tm
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["package"].startswith(str(installed))
     assert (found["tasks"], found["groups"]) == (13, 4)
-    assert found["metrics"] == sorted(p.parent.name for p in repository.glob("metrics/*/*.py") if p.stem == p.parent.name)
+    assert found["metrics"] == sorted(
+        p.parent.name for p in repository.glob("metrics/*/*.py") if p.stem == p.parent.name
+    )
     assert found["sample"] >= 2
 
 

@@ -110,6 +110,23 @@ def test_an_unreachable_judge_is_one_line_and_score_finishes_later(
     assert task["data_revision"].startswith("sha256:")
 
 
+def test_a_wrong_option_of_a_scorer_shows_before_the_answers(
+    lm_eval_: Run, monkeypatch: pytest.MonkeyPatch, hub_folder: Path, tmp_path: Path
+) -> None:
+    from vaeval_tasks.metrics import judge, profiles
+
+    monkeypatch.setattr(profiles, "load_scorers", lambda profile, **options: judge.pick_judge(profile))
+    arguments = ("--model", "vaeval-tone", "--tasks", "voiceassistant_*", "--output_path", "out")
+    metadata = ("--metadata", f"dataset_path={hub_folder}", "run_dir=run")
+    err = lm_eval_(*arguments, *metadata, code=1)
+    assert "give --metadata judge_url=URL, profile=offline, or --predict_only" in err.splitlines()[-1]
+    assert not (tmp_path / "run").exists()
+    lm_eval_(
+        "--model", "vaeval-tone", "--tasks", "speaking_safety", "--output_path", "out", "--predict_only", *metadata
+    )
+    assert len(RunDir(tmp_path / "run").responses()) == 2
+
+
 def test_other_commands_of_the_harness_know_our_tasks(lm_eval_: Run) -> None:
     assert "All tasks found and valid" in lm_eval_("validate", "--tasks", "voiceassistant_eval")
 

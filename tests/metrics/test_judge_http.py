@@ -141,7 +141,11 @@ def test_no_key_sends_no_header(fake):
 
 
 def test_429_waits_as_long_as_the_server_says(fake):
-    fake.script["a"] = [error(429, headers={"Retry-After": "7"}), error(429, headers={"Retry-After": "soon"}), says("[Correct]")]
+    fake.script["a"] = [
+        error(429, headers={"Retry-After": "7"}),
+        error(429, headers={"Retry-After": "soon"}),
+        says("[Correct]"),
+    ]
     made, waits = judge(fake)
     assert [s.value for s in made.judge(items("a"))] == [1]
     assert waits == [7.0, 2.0]  # the second header is nonsense: 2 ** 1 s
@@ -189,7 +193,9 @@ def test_a_refused_connection_ends_in_one_line_after_retries():
         port = free.getsockname()[1]
     waits = []
     made = HttpJudge(f"http://127.0.0.1:{port}/v1", sleep=waits.append, retries=2, concurrency=1)
-    with pytest.raises(ServiceError, match=rf"the judge at http://127.0.0.1:{port}/v1/chat/completions gave no answer") as e:
+    with pytest.raises(
+        ServiceError, match=rf"the judge at http://127.0.0.1:{port}/v1/chat/completions gave no answer"
+    ) as e:
         made.judge(items(*"abcdef"))
     assert "\n" not in str(e.value)
     assert waits == [1.0, 2.0]  # only the first item is tried

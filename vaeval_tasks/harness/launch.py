@@ -87,10 +87,12 @@ def _prepare(parsed: Namespace, config: dict[str, Any]) -> Path:
 
     The harness lets an argument replace that of ``--config`` as a whole, so both are merged here.
     """
-    model = parsed.model or config.get("model") or "hf"
-    model_args = _arguments(config.get("model_args")) | _arguments(parsed.model_args)
-    metadata = _arguments(config.get("metadata")) | _arguments(parsed.metadata)
-    if model.startswith(PREFIX) and (parsed.use_cache or config.get("use_cache")):
+    typed = {name: value for name, value in vars(parsed).items() if value is not None}
+    given = config | typed
+    model = given.get("model", "hf")
+    model_args = _arguments(config.get("model_args")) | _arguments(typed.get("model_args"))
+    metadata = _arguments(config.get("metadata")) | _arguments(typed.get("metadata"))
+    if model.startswith(PREFIX) and given.get("use_cache"):
         raise InputError(
             "--use_cache keys answers without the model; leave it out: the run folder keeps every answer already"
         )
@@ -98,15 +100,12 @@ def _prepare(parsed: Namespace, config: dict[str, Any]) -> Path:
     name = f"{model} {label}".strip()
     root = run_folder(str(metadata.get("run_dir") or model_args.get("run_dir") or ""), name).resolve()
     metadata |= {"run_dir": str(root), "model_name": name}
-    if not (parsed.predict_only or config.get("predict_only")) and _ours(parsed.tasks or config.get("tasks")):
+    if not given.get("predict_only") and _ours(given.get("tasks")):
         Settings.from_metadata(model_args | metadata).scorers()  # a wrong option shows before hours of answers
-    limit = parsed.limit if parsed.limit is not None else config.get("limit")
-    if limit is not None:
-        metadata["limit"] = limit
+    if given.get("limit") is not None:
+        metadata["limit"] = given["limit"]
     if model.startswith(PREFIX):
-        model_args |= {"run_dir": str(root)}
-        model_args.setdefault("pretrained", model) if not label else None
-        parsed.model_args = model_args
+        parsed.model_args = {"pretrained": model} | model_args | {"run_dir": str(root)}
     parsed.metadata = metadata
     return root
 
