@@ -142,7 +142,12 @@ def changed_scorers(results: Mapping[str, Any], made: Sequence[TaskScores]) -> l
 
 
 _COLUMNS = ("content", "speech", "consistency", "similarity")
-_HEAD = f"{'':34}{'content':>17}{'speech':>17}{'consistency':>17}{'similarity':>17}{'score':>8}{'95 % interval':>16}"
+_WIDTH = 17
+_HEAD = (
+    f"{'':32}"
+    + "".join(f"{name:>{_WIDTH}}" for name in _COLUMNS)
+    + f"{'score':>7}{'95 % interval':>{_WIDTH}}{'n':>6}{'missing':>9}{'unjudged':>10}"
+)
 
 
 def table(results: Mapping[str, Any]) -> str:
@@ -150,7 +155,7 @@ def table(results: Mapping[str, Any]) -> str:
     blocks = []
     for config_id, config in results["configs"].items():
         groups = config["groups"]
-        lines = [config_id, _HEAD + f"{'n':>6}{'missing':>9}{'unjudged':>10}"]
+        lines = [config_id, _HEAD]
         for name, members in FAMILIES.items():
             lines += [_task_row(task, config["tasks"].get(task)) for task in members]
             lines.append(_group_row(name, groups[name]))
@@ -166,26 +171,27 @@ def _number(value: float | None, digits: int = 1) -> str:
 
 def _cell(estimate: Mapping[str, Any] | None) -> str:
     if estimate is None:
-        return f"{'-':>17}"
-    return f"{estimate['value']:.1f} [{estimate['low']:.0f}, {estimate['high']:.0f}]".rjust(17)
+        return "-".rjust(_WIDTH)
+    return f"{estimate['value']:.1f} [{estimate['low']:.0f}, {estimate['high']:.0f}]".rjust(_WIDTH)
 
 
 def _span(entry: Mapping[str, Any] | None) -> str:
     if entry is None or entry["low"] is None:
-        return f"{'':>16}"
-    return f"[{entry['low']:.1f}, {entry['high']:.1f}]".rjust(16)
+        return " " * _WIDTH
+    return f"[{entry['low']:.1f}, {entry['high']:.1f}]".rjust(_WIDTH)
 
 
 def _task_row(task: str, entry: Mapping[str, Any] | None) -> str:
     if entry is None:
-        return f"  {task:32}{'not run':>17}"
+        return f"  {task:30}{'not run':>{_WIDTH}}"
     cells = "".join(_cell(entry[name]) for name in _COLUMNS)
     counts = f"{entry['n']:>6}{entry['missing']:>9}{entry['unjudged']:>10}"
-    return f"  {task:32}{cells}{_number(entry['score']):>8}{_span(entry['unrounded'])}{counts}"
+    return f"  {task:30}{cells}{_number(entry['score']):>7}{_span(entry['unrounded'])}{counts}"
 
 
 def _group_row(name: str, group: Mapping[str, Any]) -> str:
-    return f"{name:34}{'':68}{_number(group['value'], 2):>8}{_span(group)}"
+    gap = " " * _WIDTH * len(_COLUMNS)
+    return f"{name:32}{gap}{_number(group['value'], 2):>7}{_span(group)}".rstrip()
 
 
 def _notes(config: Mapping[str, Any]) -> list[str]:

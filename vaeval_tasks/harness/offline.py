@@ -23,7 +23,7 @@ class OfflineLM(SpeechLM):
     def __init__(
         self, *, voice: str = "joe", recogniser: str = "whisper-base", threads: int = 2, **common: Any
     ) -> None:
-        self._model = OfflineModel(voice, recogniser, threads)
+        self._model = OfflineModel(voice=voice, recogniser=recogniser, threads=threads)
         super().__init__(config=self._model.config, **common)
 
     def open(self) -> OfflineModel:
