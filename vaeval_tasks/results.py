@@ -49,6 +49,7 @@ def score_run(run: RunDir, responses: Sequence[Response], scorers: Scorers, *, s
     Raises:
         ServiceError: the judge cannot be reached; the scores made until then are kept.
     """
+    _compact(run)
     rows = ScoreTable(run)
     work = jobs(responses, run.items())
     score_jobs(work, rows, scorers)
@@ -65,6 +66,13 @@ def score_run(run: RunDir, responses: Sequence[Response], scorers: Scorers, *, s
         _merge(run, config_id, found, seed)
         out.append(found)
     return out
+
+
+def _compact(run: RunDir) -> None:
+    """Write the tables of documents and responses from their logs, where these hold something new."""
+    for name, rows in (("items", run.items()), ("responses", run.responses())):
+        if not run.has(name) or run.read(name) != rows:
+            run.write(name, rows, made_by="vaeval lm-eval or vaeval generate")
 
 
 def _item_scores(response: Response, task: str, rows: ScoreTable, scorers: Scorers) -> ItemScores:

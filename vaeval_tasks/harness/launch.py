@@ -24,7 +24,7 @@ from vaeval_tasks.results import read_results, table
 from vaeval_tasks.run import RunDir
 from vaeval_tasks.suite import FAMILIES, GROUP, TASKS
 
-__all__ = ["compact", "launch"]
+__all__ = ["launch"]
 
 PREFIX = "vaeval-"
 _NAMING = ("peft", "delta", "pretrained", "model", "path", "engine")
@@ -110,18 +110,10 @@ def _prepare(parsed: Namespace, config: dict[str, Any]) -> Path:
     return root
 
 
-def compact(run: RunDir) -> None:
-    """Write the tables of a run from its logs."""
-    run.write("items", run.items(), made_by="vaeval lm-eval")
-    run.write("responses", run.responses(), made_by="vaeval lm-eval", inputs=["items"])
-
-
 def _conclude(root: Path) -> None:
     run = RunDir(root)
-    if not run.responses():
-        return  # none of the tasks was ours
-    compact(run)
     results = read_results(run)
     if results["configs"]:
         print(table(results))
-        print(f"answers, scores and results.json: {root}")
+    if run.responses():  # else none of the tasks was ours
+        print(f"answers{', scores and results.json' if results['configs'] else ''}: {root}")

@@ -207,7 +207,7 @@ class SpeechLM(LM):
         config = asdict(self.speech_config)
         digest = sha256_bytes(json.dumps(config, sort_keys=True, default=str).encode())
         book = journal(self.run_root)
-        book.note("configs", self.speech_config.config_id, {**config, "sha256": digest})
+        book.note("configs", self.speech_config.config_id, {**config, "seed": self.seed, "sha256": digest})
         for task, revision in sorted({(doc["task"], doc["revision"]) for doc in docs}):
             book.note("data", task, revision)
 

@@ -18,18 +18,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vaeval_tasks.errors import InputError, UnknownNameError
+from vaeval_tasks.errors import InputError
 from vaeval_tasks.schema import slug
 
 if TYPE_CHECKING:
     from vaeval_tasks.metrics.profiles import Scorers
 
-__all__ = ["PROFILES", "SCORING", "Settings", "rank", "run_folder", "world_size"]
+__all__ = ["SCORING", "Settings", "rank", "run_folder", "world_size"]
 
 SCORING = ("judge_url", "judge_model", "judge_prompts", "utmos_path", "asr_model", "speaker_path", "emotion_path")
 """Options of the scorers, passed on to ``load_scorers``; ``scoring_device`` becomes its ``device``."""
-
-PROFILES = ("offline", "reference")
 
 
 def rank() -> int:
@@ -66,9 +64,10 @@ class Settings:
         Raises:
             UnknownNameError: there is no such profile.
         """
+        from vaeval_tasks.metrics.profiles import check_profile
+
         profile = str(metadata.get("profile", "reference"))
-        if profile not in PROFILES:
-            raise UnknownNameError("profile", profile, PROFILES)
+        check_profile(profile)
         scoring = {name: str(metadata[name]) for name in SCORING if metadata.get(name) is not None}
         if metadata.get("scoring_device") is not None:
             scoring["device"] = str(metadata["scoring_device"])
