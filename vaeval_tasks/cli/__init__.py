@@ -14,6 +14,7 @@ __all__ = ["cli", "main"]
 
 # verb: (module below vaeval_tasks.cli, one line of help). The functions are named after their verbs.
 VERBS: dict[str, tuple[str, str]] = {
+    "demo": ("demo", "All 13 tasks on the embedded sample, with the offline model and metrics."),
     "lm-eval": ("harness", "Run lm-evaluation-harness with our tasks and models registered."),
     "tasks": ("harness", "List the tasks, say where they are, link them into lm-eval."),
     "score": ("score", "Score a run's responses again, without the model."),

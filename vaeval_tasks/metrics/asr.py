@@ -98,9 +98,10 @@ class WhisperRecogniser:
             MissingWeightsError: the weights are not there.
             MissingDependencyError: faster-whisper is not installed.
         """
-        return [self._one(clip) for clip in tqdm(clips, desc="transcripts", unit="clip", disable=None)]
+        return [self.hear(clip) for clip in tqdm(clips, desc="transcripts", unit="clip", disable=None)]
 
-    def _one(self, clip: Clip) -> str:
+    def hear(self, clip: Clip) -> str:
+        """Return the transcript of one clip; see :meth:`transcribe`."""
         if unusable(clip, min_seconds=MIN_SECONDS):
             return ""
         samples = clip.at(RATE).samples
