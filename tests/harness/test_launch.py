@@ -91,9 +91,16 @@ def test_a_config_file_keeps_its_folders_and_metadata(lm_eval_: Run, hub_folder:
     )
 
 
-def test_a_shared_cache_is_refused_for_our_models(lm_eval_: Run) -> None:
-    err = lm_eval_("--model", "vaeval-tone", "--tasks", "speaking_safety", "--use_cache", "c", code=1)
-    assert err.startswith("Error: --use_cache keys answers without the model")
+@pytest.mark.parametrize("option", ["--use_cache", "--system_instruction"])
+def test_options_without_effect_are_refused_for_our_models(lm_eval_: Run, option: str) -> None:
+    err = lm_eval_("--model", "vaeval-tone", "--tasks", "speaking_safety", option, "x", code=1)
+    assert err.startswith(f"Error: {option} ")
+
+
+def test_generation_options_go_into_the_models_arguments(lm_eval_: Run, hub_folder: Path) -> None:
+    data = ("--metadata", f"dataset_path={hub_folder}")
+    arguments = ("--model", "vaeval-tone", "--tasks", "speaking_safety", *data, "--gen_kwargs", "temperature=1")
+    assert "--gen_kwargs temperature has no effect here; use --model_args" in lm_eval_(*arguments, code=1)
 
 
 def test_an_unreachable_judge_is_one_line_and_score_finishes_later(

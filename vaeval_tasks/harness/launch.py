@@ -30,6 +30,12 @@ PREFIX = "vaeval-"
 _NAMING = ("peft", "delta", "pretrained", "model", "path", "engine")
 """Model arguments that the harness names the folder of ``--output_path`` after."""
 
+_REFUSED = {
+    "use_cache": "keys answers without the model; leave it out: the run folder keeps every answer already",
+    "system_instruction": "does not reach a speech model: the tasks are spoken, and role-play has its own prompt",
+}
+"""Options of the harness that would silently do nothing, or harm, with our models."""
+
 
 def launch(arguments: Sequence[str]) -> None:
     """Run the harness.
@@ -92,10 +98,9 @@ def _prepare(parsed: Namespace, config: dict[str, Any]) -> Path:
     model = given.get("model", "hf")
     model_args = _arguments(config.get("model_args")) | _arguments(typed.get("model_args"))
     metadata = _arguments(config.get("metadata")) | _arguments(typed.get("metadata"))
-    if model.startswith(PREFIX) and given.get("use_cache"):
-        raise InputError(
-            "--use_cache keys answers without the model; leave it out: the run folder keeps every answer already"
-        )
+    for option, reason in _REFUSED.items():
+        if model.startswith(PREFIX) and given.get(option):
+            raise InputError(f"--{option} {reason}")
     label = next((str(model_args[name]) for name in _NAMING if name in model_args), "")
     name = f"{model} {label}".strip()
     root = run_folder(str(metadata.get("run_dir") or model_args.get("run_dir") or ""), name).resolve()
