@@ -68,6 +68,16 @@ def test_the_default_run_folder_is_named_after_the_model(lm_eval_: Run, hub_fold
     assert list(read_results(RunDir(tmp_path / "vaeval-runs" / "dummy"))["configs"]) == ["dummy/default/default"]
 
 
+def test_each_replayed_folder_is_a_model_of_its_own(lm_eval_: Run, hub_folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "Wavs A").mkdir()
+    arguments = ("--tasks", "speaking_safety", "--metadata", f"dataset_path={hub_folder}")
+    out = lm_eval_("--model", "vaeval-replay", "--model_args", "responses=Wavs A", *arguments)
+    assert "speaking_safety                     0.0 [0, 0]" in out
+    assert list(read_results(RunDir(tmp_path / "vaeval-runs" / "vaeval-replay-wavs-a"))["configs"]) == [
+        "wavs-a/default/default"
+    ]
+
+
 def test_a_config_file_keeps_its_folders_and_metadata(lm_eval_: Run, hub_folder: Path, tmp_path: Path) -> None:
     more = tmp_path / "more"
     more.mkdir()

@@ -69,7 +69,7 @@ def _config(path: str | None) -> dict[str, Any]:
     return loaded if isinstance(loaded, dict) else {}
 
 
-def _include_paths(parsed: Namespace, config: dict[str, Any]) -> list[str] | str:
+def _include_paths(parsed: Namespace, config: dict[str, Any]) -> list[str]:
     """Our folder and the user's. ``ls`` and ``validate`` of 0.4.13 take a list too, although they say otherwise."""
     user = parsed.include_path or config.get("include_path") or []
     return [str(paths.task_configs_dir()), *([user] if isinstance(user, str) else user)]
@@ -101,6 +101,9 @@ def _prepare(parsed: Namespace, config: dict[str, Any]) -> Path:
     for option, reason in _REFUSED.items():
         if model.startswith(PREFIX) and given.get(option):
             raise InputError(f"--{option} {reason}")
+    if model == "vaeval-replay" and "responses" in model_args:
+        # two folders of answers are two models
+        model_args = {"pretrained": Path(str(model_args["responses"])).expanduser().resolve().name} | model_args
     label = next((str(model_args[name]) for name in _NAMING if name in model_args), "")
     name = f"{model} {label}".strip()
     root = run_folder(str(metadata.get("run_dir") or model_args.get("run_dir") or ""), name).resolve()
