@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -72,7 +73,7 @@ def test_each_replayed_folder_is_a_model_of_its_own(lm_eval_: Run, hub_folder: P
     (tmp_path / "Wavs A").mkdir()
     arguments = ("--tasks", "speaking_safety", "--metadata", f"dataset_path={hub_folder}")
     out = lm_eval_("--model", "vaeval-replay", "--model_args", "responses=Wavs A", *arguments)
-    assert "speaking_safety                     0.0 [0, 0]" in out
+    assert re.search(r"speaking_safety +0\.0 \[0, 0\] .* 2 +2 +0$", out, re.MULTILINE), "both answers are missing"
     assert list(read_results(RunDir(tmp_path / "vaeval-runs" / "vaeval-replay-wavs-a"))["configs"]) == [
         "wavs-a/default/default"
     ]
