@@ -102,9 +102,10 @@ def test_a_config_file_keeps_its_folders_and_metadata(lm_eval_: Run, hub_folder:
     )
 
 
-@pytest.mark.parametrize("option", ["--use_cache", "--system_instruction"])
+@pytest.mark.parametrize("option", ["--use_cache", "--system_instruction", "--cache_requests"])
 def test_options_without_effect_are_refused_for_our_models(lm_eval_: Run, option: str) -> None:
-    err = lm_eval_("--model", "vaeval-tone", "--tasks", "speaking_safety", option, "x", code=1)
+    value = "true" if option == "--cache_requests" else "x"
+    err = lm_eval_("--model", "vaeval-tone", "--tasks", "speaking_safety", option, value, code=1)
     assert err.startswith(f"Error: {option} ")
 
 

@@ -30,7 +30,7 @@ PREFIX = "vaeval-"
 _NAMING = ("peft", "delta", "pretrained", "model", "path", "engine")
 """Model arguments that the harness names the folder of ``--output_path`` after."""
 
-_REFUSED = {
+_REFUSED_OF_MODELS = {
     "use_cache": "keys answers without the model; leave it out: the run folder keeps every answer already",
     "system_instruction": "does not reach a speech model: the tasks are spoken, and role-play has its own prompt",
 }
@@ -88,6 +88,15 @@ def _ours(tasks: Any) -> bool:
     return any(fnmatch.filter(names, pattern.strip()) for pattern in patterns)
 
 
+def _refuse(given: dict[str, Any], model: str) -> None:
+    refused = dict(_REFUSED_OF_MODELS) if model.startswith(PREFIX) else {}
+    if _ours(given.get("tasks")):
+        refused["cache_requests"] = "keeps the settings of an earlier run inside the documents; leave it out"
+    for option, reason in refused.items():
+        if given.get(option):
+            raise InputError(f"--{option} {reason}")
+
+
 def _prepare(parsed: Namespace, config: dict[str, Any]) -> Path:
     """Fill in what our hooks and models need to know, and return the run folder.
 
@@ -98,9 +107,7 @@ def _prepare(parsed: Namespace, config: dict[str, Any]) -> Path:
     model = given.get("model", "hf")
     model_args = _arguments(config.get("model_args")) | _arguments(typed.get("model_args"))
     metadata = _arguments(config.get("metadata")) | _arguments(typed.get("metadata"))
-    for option, reason in _REFUSED.items():
-        if model.startswith(PREFIX) and given.get(option):
-            raise InputError(f"--{option} {reason}")
+    _refuse(given, model)
     if model == "vaeval-replay" and "responses" in model_args:
         # two folders of answers are two models
         model_args = {"pretrained": Path(str(model_args["responses"])).expanduser().resolve().name} | model_args
