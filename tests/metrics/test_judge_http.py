@@ -178,9 +178,9 @@ def test_a_time_out_is_one_items_trouble_while_others_succeed(fake):
 @pytest.mark.parametrize("status", [401, 403, 404])
 def test_a_refused_key_or_address_ends_the_batch_at_once(fake, status, monkeypatch):
     monkeypatch.setenv("VAEVAL_JUDGE_API_KEY", "sk-secret")
-    fake.script["a"] = [error(status, "go away")]
+    fake.script["a"] = [error(status, "go away, sk-secret")]
     made, waits = judge(fake)
-    with pytest.raises(ServiceError, match=f"refused: HTTP {status}: go away") as caught:
+    with pytest.raises(ServiceError, match=rf"refused: HTTP {status}: go away, \(key\)") as caught:
         made.judge(items("a"))
     assert waits == []
     assert "sk-secret" not in str(caught.value)
@@ -257,3 +257,17 @@ def test_the_signature_names_model_and_prompts_not_the_address(fake, tmp_path):
 def test_an_address_without_scheme_is_refused():
     with pytest.raises(InputError, match="must start with http"):
         HttpJudge("localhost:8000/v1")
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "http://localhost:port/v1"])
+def test_an_address_that_is_none_is_refused(url):
+    with pytest.raises(InputError, match="is no URL"):
+        HttpJudge(url)
+
+
+def test_a_key_that_cannot_be_sent_is_refused_unseen(fake, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-gehe\u00efm")
+    made, _ = judge(fake)
+    with pytest.raises(InputError, match=r"the key in \$OPENAI_API_KEY") as caught:
+        made.judge(items("a"))
+    assert "gehe" not in str(caught.value)
