@@ -1,40 +1,33 @@
-"""Real speech for the metrics' tests: human recordings of Debian packages, and flite's voices."""
+"""Real speech for the metrics' tests: human recordings (see data/README.md), and flite's voices."""
 
-import os
 import subprocess
+import sys
 from pathlib import Path
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
 
 from vaeval_tasks.audio import Clip, read_audio
 
-ASTERISK = Path("/usr/share/asterisk/sounds/en")  # asterisk-core-sounds-en-g722: one woman, CC-BY-SA-3.0
-LIBRIVOX = Path("/usr/share/pocketsphinx/test/data/librivox")  # pocketsphinx-testdata: one woman, public domain
-
-
-def asterisk(name: str) -> Clip:
-    command = ["ffmpeg", "-v", "error", "-f", "g722", "-i", str(ASTERISK / f"{name}.g722")]
-    done = subprocess.run([*command, "-f", "s16le", "-ar", "16000", "-ac", "1", "-"], capture_output=True, check=True)
-    return Clip.from_pcm16(done.stdout, 16000)
-
-
-def librivox(number: str) -> Clip:
-    return read_audio(LIBRIVOX / f"sense_and_sensibility_01_austen_64kb-{number}.wav")
+DATA = Path(__file__).parent / "data"
 
 
 @pytest.fixture(scope="session")
 def allison():
-    """Two prompts by one speaker, 7 s and 15 s."""
-    return [asterisk("vm-instructions"), asterisk("demo-moreinfo")]
+    """Two prompts by one speaker, 7 s and 9 s."""
+    return [read_audio(DATA / "allison-1.flac"), read_audio(DATA / "allison-2.flac")]
 
 
 @pytest.fixture(scope="session")
 def reader():
     """Two sentences by another speaker, 7 s and 6 s; the first one's words are below."""
-    return [librivox("0870"), librivox("0920")]
+    return [read_audio(DATA / "reader-1.flac"), read_audio(DATA / "reader-2.flac")]
+
+
+@pytest.fixture(scope="session")
+def reader_embedding():
+    """What the package resemblyzer 0.1.4, with webrtcvad, gives for the first sentence."""
+    return np.load(DATA / "reader-1.resemblyzer.npy")
 
 
 @pytest.fixture(scope="session")
@@ -85,7 +78,5 @@ def flite():
 
 @pytest.fixture(autouse=True)
 def _one_thread():
-    import sys
-
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
