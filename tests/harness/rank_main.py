@@ -1,4 +1,4 @@
-"""Run the harness with the stand-ins, as one process of several: python rank_main.py DATA RUN OUT LIMIT."""
+"""Run the harness with the stand-ins, as one process of several: python rank_main.py DATA RUN OUT TASK ..."""
 
 from __future__ import annotations
 
@@ -9,25 +9,16 @@ from pathlib import Path
 import harness_fakes
 import lm_eval
 
-from vaeval_tasks.errors import VaevalError
 from vaeval_tasks.harness.register import register, task_manager
 from vaeval_tasks.metrics import profiles
 
 profiles.load_scorers = harness_fakes.load_scorers
-data, run, out, limit = sys.argv[1:]
+data, run, out, *tasks = sys.argv[1:]
 register()
-manager = task_manager(dataset_path=data, limit=int(limit))
-try:
-    results = lm_eval.simple_evaluate(
-        harness_fakes.ToneLM(run_dir=run),
-        tasks=["speaking_multi_round", "speaking_roleplay", "listening_sound"],
-        task_manager=manager,
-        bootstrap_iters=0,
-        limit=int(limit),
-    )
-except VaevalError as error:
-    print(f"Error: {error}", file=sys.stderr)
-    sys.exit(1)
+manager = task_manager(dataset_path=data)
+results = lm_eval.simple_evaluate(
+    harness_fakes.ToneLM(run_dir=run), tasks=tasks, task_manager=manager, bootstrap_iters=0
+)
 if results is not None:
     rows = {task: {k: v for k, v in row.items() if "vae" in k} for task, row in results["results"].items()}
     Path(out).write_text(json.dumps(rows, sort_keys=True))

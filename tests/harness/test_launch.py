@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -68,6 +69,16 @@ def test_the_default_run_folder_is_named_after_the_model(lm_eval_: Run, hub_fold
     assert list(read_results(RunDir(tmp_path / "vaeval-runs" / "dummy"))["configs"]) == ["dummy/default/default"]
 
 
+def test_each_replayed_folder_is_a_model_of_its_own(lm_eval_: Run, hub_folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "Wavs A").mkdir()
+    arguments = ("--tasks", "speaking_safety", "--metadata", f"dataset_path={hub_folder}")
+    out = lm_eval_("--model", "vaeval-replay", "--model_args", "responses=Wavs A", *arguments)
+    assert re.search(r"speaking_safety +0\.0 \[0, 0\] .* 2 +2 +0$", out, re.MULTILINE), "both answers are missing"
+    assert list(read_results(RunDir(tmp_path / "vaeval-runs" / "vaeval-replay-wavs-a"))["configs"]) == [
+        "wavs-a/default/default"
+    ]
+
+
 def test_a_config_file_keeps_its_folders_and_metadata(lm_eval_: Run, hub_folder: Path, tmp_path: Path) -> None:
     more = tmp_path / "more"
     more.mkdir()
@@ -91,9 +102,17 @@ def test_a_config_file_keeps_its_folders_and_metadata(lm_eval_: Run, hub_folder:
     )
 
 
-def test_a_shared_cache_is_refused_for_our_models(lm_eval_: Run) -> None:
-    err = lm_eval_("--model", "vaeval-tone", "--tasks", "speaking_safety", "--use_cache", "c", code=1)
-    assert err.startswith("Error: --use_cache keys answers without the model")
+@pytest.mark.parametrize("option", ["--use_cache", "--system_instruction", "--cache_requests"])
+def test_options_without_effect_are_refused_for_our_models(lm_eval_: Run, option: str) -> None:
+    value = "true" if option == "--cache_requests" else "x"
+    err = lm_eval_("--model", "vaeval-tone", "--tasks", "speaking_safety", option, value, code=1)
+    assert err.startswith(f"Error: {option} ")
+
+
+def test_generation_options_go_into_the_models_arguments(lm_eval_: Run, hub_folder: Path) -> None:
+    data = ("--metadata", f"dataset_path={hub_folder}")
+    arguments = ("--model", "vaeval-tone", "--tasks", "speaking_safety", *data, "--gen_kwargs", "temperature=1")
+    assert "--gen_kwargs temperature has no effect here; use --model_args" in lm_eval_(*arguments, code=1)
 
 
 def test_an_unreachable_judge_is_one_line_and_score_finishes_later(

@@ -30,6 +30,12 @@ PREFIX = "vaeval-"
 _NAMING = ("peft", "delta", "pretrained", "model", "path", "engine")
 """Model arguments that the harness names the folder of ``--output_path`` after."""
 
+_REFUSED_OF_MODELS = {
+    "use_cache": "keys answers without the model; leave it out: the run folder keeps every answer already",
+    "system_instruction": "does not reach a speech model: the tasks are spoken, and role-play has its own prompt",
+}
+"""Options of the harness that would silently do nothing, or harm, with our models."""
+
 
 def launch(arguments: Sequence[str]) -> None:
     """Run the harness.
@@ -63,7 +69,7 @@ def _config(path: str | None) -> dict[str, Any]:
     return loaded if isinstance(loaded, dict) else {}
 
 
-def _include_paths(parsed: Namespace, config: dict[str, Any]) -> list[str] | str:
+def _include_paths(parsed: Namespace, config: dict[str, Any]) -> list[str]:
     """Our folder and the user's. ``ls`` and ``validate`` of 0.4.13 take a list too, although they say otherwise."""
     user = parsed.include_path or config.get("include_path") or []
     return [str(paths.task_configs_dir()), *([user] if isinstance(user, str) else user)]
@@ -82,6 +88,15 @@ def _ours(tasks: Any) -> bool:
     return any(fnmatch.filter(names, pattern.strip()) for pattern in patterns)
 
 
+def _refuse(given: dict[str, Any], model: str) -> None:
+    refused = dict(_REFUSED_OF_MODELS) if model.startswith(PREFIX) else {}
+    if _ours(given.get("tasks")):
+        refused["cache_requests"] = "keeps the settings of an earlier run inside the documents; leave it out"
+    for option, reason in refused.items():
+        if given.get(option):
+            raise InputError(f"--{option} {reason}")
+
+
 def _prepare(parsed: Namespace, config: dict[str, Any]) -> Path:
     """Fill in what our hooks and models need to know, and return the run folder.
 
@@ -92,10 +107,10 @@ def _prepare(parsed: Namespace, config: dict[str, Any]) -> Path:
     model = given.get("model", "hf")
     model_args = _arguments(config.get("model_args")) | _arguments(typed.get("model_args"))
     metadata = _arguments(config.get("metadata")) | _arguments(typed.get("metadata"))
-    if model.startswith(PREFIX) and given.get("use_cache"):
-        raise InputError(
-            "--use_cache keys answers without the model; leave it out: the run folder keeps every answer already"
-        )
+    _refuse(given, model)
+    if model == "vaeval-replay" and "responses" in model_args:
+        # two folders of answers are two models
+        model_args = {"pretrained": Path(str(model_args["responses"])).expanduser().resolve().name} | model_args
     label = next((str(model_args[name]) for name in _NAMING if name in model_args), "")
     name = f"{model} {label}".strip()
     root = run_folder(str(metadata.get("run_dir") or model_args.get("run_dir") or ""), name).resolve()

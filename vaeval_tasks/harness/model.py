@@ -8,6 +8,7 @@ import inspect
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -125,7 +126,14 @@ class SpeechLM(LM):
         }
 
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:
-        """Answer the requests that the run folder has no answer to, and return one JSON string for each."""
+        """Answer the requests that the run folder has no answer to, and return one JSON string for each.
+
+        Raises:
+            InputError: ``--gen_kwargs`` asks for something; each system takes its own options as model arguments.
+            VaevalError: the system can never answer (wrong configuration, missing key or weights).
+        """
+        if options := {name for request in requests for name in request.args[1]} - {"until"}:
+            raise InputError(f"--gen_kwargs {', '.join(sorted(options))} has no effect here; use --model_args")
         book = journal(self.run_root)
         self._note([request.doc for request in requests])
         ids = [self._response_id(request.doc) for request in requests]
@@ -262,6 +270,7 @@ def _group() -> Any:
     import torch.distributed
 
     if not torch.distributed.is_initialized():
-        torch.distributed.init_process_group("gloo")
+        # one process may still wait for its last answers long after the others
+        torch.distributed.init_process_group("gloo", timeout=timedelta(days=30))
         atexit.register(torch.distributed.destroy_process_group)
     return torch.distributed

@@ -52,7 +52,8 @@ class Utmos:
         require("transformers", _FEATURE, extra="reference")
         from vaeval_tasks.metrics.utmos_net import UtmosNet, renamed
 
-        net = UtmosNet()
+        with torch.device("meta"):  # no values yet: drawing 100 million at random takes seconds
+            net = UtmosNet()
         try:
             state = renamed(torch.load(file, map_location="cpu", weights_only=True))
         except (pickle.UnpicklingError, RuntimeError, EOFError, AttributeError) as error:
@@ -66,7 +67,7 @@ class Utmos:
                 f"{file}: not a UTMOS22 strong checkpoint: {len(wrong)} parameters are missing, unknown or of "
                 f"another shape ({', '.join(wrong[:3])}, …)"
             )
-        net.load_state_dict(state)
+        net.load_state_dict(state, assign=True)
         device = pick_device(torch, self._device)
         return torch, net.eval().to(device), device
 
