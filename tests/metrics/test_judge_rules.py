@@ -138,3 +138,12 @@ def test_no_rule_without_a_usable_reference():
 def test_an_unknown_task_is_refused():
     with pytest.raises(UnknownNameError, match="unknown task"):
         verdict("x", "y", task="listening_generale")
+
+
+@pytest.mark.parametrize(
+    ("answer", "value"),
+    [("A clock.", 1), ("A dog.", 0), ("A clock or a dog.", None), ("It could be a dog or a clock", None)],
+)
+def test_repeating_both_alternatives_of_the_question_is_no_answer(answer, value):
+    scored = verdict(answer, "A clock", question="What do you hear, a clock or a dog?")
+    assert scored.value == value

@@ -82,7 +82,10 @@ def _matches(item: JudgeItem, reference: str) -> Scored:
         wanted = words(reference)
         if not 0 < len(wanted) <= LONGEST_REFERENCE:
             return Scored(value=None, detail=f"no rule: a reference of {len(wanted)} words")
-        if contains(words(item.answer), wanted):
+        said = words(item.answer)
+        if any(set(pair) & set(wanted) and set(pair) <= set(said) for pair in _alternatives(item.question)):
+            return Scored(value=None, detail="no rule: the answer names both alternatives of the question")
+        if contains(said, wanted):
             return Scored(value=1.0, detail=f"contains {reference!r}")
         letter = next((name for name, text in choices.items() if words(text) == wanted), "")
         if not letter:
@@ -90,6 +93,12 @@ def _matches(item: JudgeItem, reference: str) -> Scored:
     if not choices and not stated_letters(item.answer):
         return Scored(value=None, detail="no rule: neither the answer names an option nor the question reads them out")
     return _chosen(item.answer, letter, choices)
+
+
+def _alternatives(question: str) -> list[tuple[str, str]]:
+    """Return the words on either side of each *or*: ``a siren or a bell`` gives (siren, bell)."""
+    asked = words(question)
+    return [(asked[i - 1], asked[i + 1]) for i in range(1, len(asked) - 1) if asked[i] == "or"]
 
 
 def _chosen(answer: str, letter: str, choices: dict[str, str]) -> Scored:
