@@ -23,6 +23,10 @@ VERBS: dict[str, tuple[str, str]] = {
     "simulate": ("simulate", "Make a study with known truth."),
     "power": ("simulate", "How wide intervals will be, and how many ratings a width takes."),
     "publish": ("publish", "Upload a metric module to the Hub as a Space."),
+    "demo": ("demo", "All 13 tasks on the embedded sample, with the offline model and metrics."),
+    "lm-eval": ("harness", "Run lm-evaluation-harness with our tasks and models registered."),
+    "tasks": ("harness", "List the tasks, say where they are, link them into lm-eval."),
+    "score": ("score", "Score a run's responses again, without the model."),
     "check": ("check", "Check a run folder: fields, references, audio files, staleness."),
     "weights": ("weights", "Fetch and list model weights, as checked data."),
 }
