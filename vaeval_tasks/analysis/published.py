@@ -22,7 +22,7 @@ from vaeval_tasks.analysis.ratings import Ratings, load_ratings
 from vaeval_tasks.analysis.rubric_groups import cluster_table, clusters, correlation_table, published_pool
 from vaeval_tasks.analysis.source import Source, prompt_level
 from vaeval_tasks.analysis.table import Table
-from vaeval_tasks.analysis.voices import margin_table, model_margins
+from vaeval_tasks.analysis.voices import head_to_head_table, margin_table, model_margins
 from vaeval_tasks.errors import EstimationError
 from vaeval_tasks.stats import Draws, Progress
 
@@ -51,6 +51,10 @@ class _Study:
     @property
     def rubrics(self) -> tuple[str, ...]:
         return self.ratings.data.rubrics
+
+    @property
+    def headline(self) -> str:
+        return "overall" if "overall" in self.rubrics else self.rubrics[0]
 
 
 def _a9(study: _Study, models: Sequence[str]) -> Table:
@@ -132,14 +136,14 @@ def _slices(study: _Study, settings: Settings) -> Table:
         for value in sorted(set(values)):
             inside = np.array([v == value for v in values])[ratings.data.prompt]
             try:
-                board = rank(ratings.subset(inside), level=Level.model, rubrics=["overall"], settings=settings)
+                board = rank(ratings.subset(inside), level=Level.model, rubrics=[study.headline], settings=settings)
             except EstimationError as error:
                 notes.append(f"{name} {value}: {error}")
                 continue
             rows += [{"field": name, "slice": value, **row} for row in board_table(board).rows]
             notes += [f"{name} {value}: {note}" for note in board.notes]
     columns = ("field", "slice", "rank", "entity", "elo", "low", "high", "n_ratings", "n_raters", "n_prompts")
-    title = "Overall preference by category and difficulty, each slice fitted on its own"
+    title = f"{study.headline} by category and difficulty, each slice fitted on its own"
     digits = {"elo": 1, "low": 1, "high": 1}
     return Table(name="board_slices", title=title, columns=columns, rows=tuple(rows), digits=digits, notes=tuple(notes))
 
@@ -180,11 +184,13 @@ def study_tables(
     settings = Settings(resamples=resamples, seed=seed)
     board = rank(ratings, level=Level.model, rubrics=study.rubrics, settings=settings, progress=progress)
     by_config = rank(ratings, level=Level.config, rubrics=study.rubrics, settings=settings, progress=progress)
-    order = [row.entity for row in board.rows if row.rubric == study.rubrics[0]]
+    order = [row.entity for row in board.rows if row.rubric == study.headline]
     mos = mos_rows(study.mos.at(Level.model), study.mos.data.rubrics, draws) if study.mos else []
     models = _rivals(order, mos)
     a10 = table_a10(board, mos)
-    no_mos = "" if has["mos"] else "the run has no MOS ratings"
+    no_mos = (
+        "" if any(row["rubric"] == "overall" for row in mos) else "the run has no MOS ratings of the overall rubric"
+    )
     no_prompts = "" if has["prompts"] else "the run has no prompts"
     few = "" if len(models) > 1 else "there is one model"
     wanted: dict[str, tuple[str, Callable[[], Table]]] = {
@@ -203,9 +209,18 @@ def study_tables(
         "board_slices": (no_prompts, lambda: _slices(study, settings)),
         "voice_margin": ("", lambda: _margins(study, Level.voice, "voice_margin", "Margins between voices")),
         "thinking": ("", lambda: _margins(study, Level.thinking, "thinking", "Margins of higher over lower thinking")),
+        "head_to_head": (few, lambda: head_to_head_table(ratings, order, study.rubrics, draws)),
         "engines": ("", lambda: engine_table(ratings, study.rubrics, (Level.config, Level.model))),
         "rubric_clusters": ("", lambda: _clusters(study)),
         "prompts": (no_prompts, lambda: prompt_table(list(source.prompts.values()))),
     }
-    made = tuple(make() for reason, make in wanted.values() if not reason)
-    return StudyTables(tables=made, missing={name: reason for name, (reason, _) in wanted.items() if reason})
+    made: list[Table] = []
+    missing: dict[str, str] = {}
+    for name, (reason, make) in wanted.items():
+        try:
+            if reason:
+                raise EstimationError(reason)
+            made.append(make())
+        except EstimationError as error:
+            missing[name] = str(error)
+    return StudyTables(tables=tuple(made), missing=missing)
