@@ -197,10 +197,12 @@ class Pair:
     kind: PairKind = PairKind.main
     wave: int = 1
     slots: int = 2
-    """How many raters are to answer it."""
+    """How many raters are to answer it; 0 for a training pair, which every rater answers."""
     left_is_a: bool = True
     """The side of ``a`` in the first slot; the next slot shows the mirror image."""
     stratum: str = ""
+    expect: tuple[str, ...] = ()
+    """What an attentive rater answers to a trap or gold pair: ``rubric:low:high``, ``*`` for every rubric."""
 
     def __post_init__(self) -> None:
         if self.a > self.b or (self.a == self.b and self.kind is not PairKind.trap):
