@@ -61,5 +61,5 @@ def test_a_field_of_several_texts() -> None:
     assert field_list("a; b;", **where) == ("a", "b")  # type: ignore[arg-type]
     assert field_list(["a", "b"], **where) == ("a", "b")  # type: ignore[arg-type]
     assert field_list(None, **where) == field_list("", **where) == ()  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="t.csv, row 1, field 'gates'"):
+    with pytest.raises(InputError, match=r"t\.csv, row 1, field 'gates'"):
         field_list(3, **where)  # type: ignore[arg-type]
