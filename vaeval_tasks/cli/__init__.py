@@ -15,6 +15,7 @@ __all__ = ["cli", "main"]
 
 # verb: (module below vaeval_tasks.cli, one line of help). The functions are named after their verbs.
 VERBS: dict[str, tuple[str, str]] = {
+    "prompts": ("prompts", "Check, select and import the recordings of a prompt set."),
     "pair": ("pair", "Design which configurations are compared on which prompt."),
     "weights": ("weights", "Fetch and list model weights, as checked data."),
 }
