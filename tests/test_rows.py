@@ -8,6 +8,7 @@ import pytest
 
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.rows import field_list, read_rows
+from vaeval_tasks.schema import PairKind
 
 FIELDS = ("id", "text")
 
@@ -63,3 +64,8 @@ def test_a_field_of_several_texts() -> None:
     assert field_list(None, **where) == field_list("", **where) == ()  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"t\.csv, row 1, field 'gates'"):
         field_list(3, **where)  # type: ignore[arg-type]
+
+
+def test_an_unknown_name_is_told_enum_members_by_their_value() -> None:
+    message = str(UnknownNameError("kind", "tarp", list(PairKind)))
+    assert message == "unknown kind 'tarp'. Did you mean 'trap'? Known: gold, main, repeat, train, trap."

@@ -32,13 +32,23 @@ def prompts() -> None:
 
 _recordings = click.option("--recordings", type=_FOLDER, help="Folder of the takes. Default: the manifest's.")
 _reviews = click.option(
-    "--reviews", type=_FOLDER, help="A reviewer's verdicts: script_id, take, verdict (accept, reject, choose), reviewer, note."
+    "--reviews",
+    type=_FOLDER,
+    help="A reviewer's verdicts: script_id, take, verdict (accept, reject, choose), reviewer, note.",
 )
 _asr = click.option(
-    "--asr", default="whisper-base", show_default=True, metavar="NAME", help="Recogniser, a folder of its weights, or 'none'."
+    "--asr",
+    default="whisper-base",
+    show_default=True,
+    metavar="NAME",
+    help="Recogniser, a folder of its weights, or 'none'.",
 )
 _limits = click.option(
-    "--limit", "limits", multiple=True, metavar="NAME=VALUE", help="Change a limit, such as clean_snr_db=15; may be repeated."
+    "--limit",
+    "limits",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Change a limit, such as clean_snr_db=15; may be repeated.",
 )
 
 
@@ -51,7 +61,13 @@ _limits = click.option(
 @_limits
 @click.option("--lufs", default=TARGET_LUFS, show_default=True, help="Loudness of the prompts (BS.1770), in LUFS.")
 def import_(
-    manifest: Path, run: Path, recordings: Path | None, reviews: Path | None, asr: str, limits: tuple[str, ...], lufs: float
+    manifest: Path,
+    run: Path,
+    recordings: Path | None,
+    reviews: Path | None,
+    asr: str,
+    limits: tuple[str, ...],
+    lufs: float,
 ) -> None:
     """Check the recordings, choose one take of each script, trim and normalise it into RUN.
 

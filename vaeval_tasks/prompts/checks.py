@@ -143,6 +143,9 @@ def sound_findings(recording: Recording, measured: Measured, condition: Conditio
     if clip.silent:
         yield Found(Finding.silent, f"the peak is {measured.peak_db:.1f} dBFS")
         return
+    if not active.seconds:
+        yield Found(Finding.no_speech, "a steady sound in which nothing rises by 6 dB")
+        return
     spoken = active.last_s - active.first_s
     if spoken < limits.min_s:
         yield Found(Finding.too_short, f"{spoken:.2f} s of sound, at least {limits.min_s:g} s are needed")
@@ -177,12 +180,13 @@ def _noise(measured: Measured, condition: Condition, limits: Limits) -> Iterator
 
 def word_findings(compared: Compared, condition: Condition, limits: Limits) -> Iterator[Found]:
     """Yield what the transcript says about a take: another script, or this one without its end."""
-    said = f"word error rate {compared.wer:.2f}"
+    limit = limits.max_wer(condition)
     kept = compared.words - compared.missing_end
     errors_before_end = compared.wer * compared.words - compared.missing_end
-    if compared.missing_end > max(1, limits.missing_end * compared.words) and kept:
-        if errors_before_end <= limits.max_wer(condition) * kept:
-            yield Found(Finding.truncated, f"the last {compared.missing_end} words of the script are missing")
-            return
-    if compared.wer > limits.max_wer(condition):
-        yield Found(Finding.wrong_script, f"{said} against the script; at most {limits.max_wer(condition):g}")
+    cut_off = kept and compared.missing_end > max(1, limits.missing_end * compared.words)
+    if cut_off and errors_before_end <= limit * kept:
+        yield Found(Finding.truncated, f"the last {compared.missing_end} words of the script are missing")
+    elif compared.wer > limit:
+        yield Found(
+            Finding.wrong_script, f"word error rate {compared.wer:.2f} against the script; at most {limit:g} is allowed"
+        )

@@ -73,7 +73,9 @@ def import_prompts(run: RunDir, job: Job) -> list[Selection]:
     found = selections(job, run.root / "prompt_transcripts.jsonl")
     if not any(s.chosen for s in found):
         reasons = [f"{t.take}: {t.reason}" for s in found for t in s.takes]
-        raise InputError(f"no script has a usable take ({reasons[0] if reasons else 'there is no recording'})", path=job.manifest)
+        raise InputError(
+            f"no script has a usable take ({reasons[0] if reasons else 'there is no recording'})", path=job.manifest
+        )
     prompts, out = [], []
     for selection in tqdm(found, desc="prompts", unit="prompt", disable=None):
         if selection.chosen is None:

@@ -66,7 +66,7 @@ def _examined(script: Script, path: Path, folder: Path, transcribe: Transcribe |
     try:
         recording = read_recording(path)
     except InputError as error:
-        found = [Found(Finding.unreadable, str(error).removeprefix(f"{path}: "))]
+        found = [Found(Finding.unreadable, str(error).removeprefix(f"{path}: ").replace(str(path), take.take))]
         return Examined(script=script, path=path, take=_with(take, found), print_=nothing)
     clip, measured = recording.clip, measure(recording.clip)
     active = measured.activity
@@ -82,7 +82,8 @@ def _examined(script: Script, path: Path, folder: Path, transcribe: Transcribe |
         snr_db=active.snr_db,
         voiced_s=measured.voiced_s,
     )
-    if transcribe and not {Finding.silent, Finding.too_short} & {f.finding for f in found}:
+    # a take that its sound rules out need not be understood as well
+    if transcribe and not any(f.finding.rejects for f in found):
         take, said = _heard(take, script, transcribe(clip), limits)
         found.extend(said)
     return Examined(

@@ -63,9 +63,9 @@ def read_manifest(path: str | Path, recordings: str | Path | None = None) -> lis
     scripts = [_script(row, path, number, folder, found) for number, row in enumerate(rows, 1)]
     seen: dict[str, int] = {}
     for number, script in enumerate(scripts, 1):
-        # file systems may not tell a from A
-        if before := seen.setdefault(script.script_id.lower(), number) != number and seen[script.script_id.lower()]:
-            raise InputError(f"is the script id of row {before} already", path=path, row=number, field="script_id")
+        first = seen.setdefault(script.script_id.lower(), number)  # file systems may not tell a from A
+        if first != number:
+            raise InputError(f"is the script id of row {first} already", path=path, row=number, field="script_id")
     if not scripts:
         raise InputError("holds no rows", path=path)
     return scripts

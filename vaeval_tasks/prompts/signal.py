@@ -140,12 +140,12 @@ def voiced_seconds(clip: Clip, first_s: float, last_s: float) -> float:
 
 
 def narrowband(clip: Clip) -> bool:
-    """Whether the power above 4.2 kHz is more than 55 dB below the rest, at a rate that could carry more."""
+    """Whether the power above 4.5 kHz is more than 50 dB below the rest, at a rate that could carry more."""
     if clip.rate < 12000 or not len(clip.samples):
         return False
     power = np.abs(np.fft.rfft(clip.samples.astype(np.float64))) ** 2
-    above = np.fft.rfftfreq(len(clip.samples), 1 / clip.rate) > 4200
-    return bool(power[above].sum() < 10**-5.5 * power[~above].sum())
+    above = np.fft.rfftfreq(len(clip.samples), 1 / clip.rate) > 4500
+    return bool(power[above].sum() < 1e-5 * power[~above].sum())
 
 
 def measure(clip: Clip) -> Measured:

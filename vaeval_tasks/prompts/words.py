@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 __all__ = ["Compared", "compare", "plain_words"]
 
+# fmt: off
 _SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+)
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+# fmt: on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +55,8 @@ def compare(script: str, transcript: str) -> Compared:
 
     wanted, heard = plain_words(script), plain_words(transcript)
     missing = 0
-    for op in reversed(Levenshtein.editops(wanted, heard)):
-        if op.tag != "delete" or op.src_pos != len(wanted) - 1 - missing:
+    for tag, position, _ in reversed(Levenshtein.editops(wanted, heard).as_list()):
+        if tag != "delete" or position != len(wanted) - 1 - missing:
             break
         missing += 1
     distance = Levenshtein.distance(wanted, heard)
