@@ -15,6 +15,11 @@ __all__ = ["cli", "main"]
 
 # verb: (module below vaeval_tasks.cli, one line of help). The functions are named after their verbs.
 VERBS: dict[str, tuple[str, str]] = {
+    "serve": ("collect", "Serve the rating app for a run's pairs."),
+    "links": ("collect", "Make personal links for raters."),
+    "drive": ("collect", "Let simulated raters take a study through the app."),
+    "rater": ("collect", "Delete a rater's personal data."),
+    "backup": ("collect", "Copy a run's rating databases."),
     "weights": ("weights", "Fetch and list model weights, as checked data."),
 }
 

@@ -22,6 +22,7 @@ What is written where:
 ``events``           what the page reported (play, ended, seek, late submits …), in order
 ``submissions``      what a submit was answered, for retries with the same key
 ``checks``           sound checks and outside checks: ``pass``, ``fail`` or ``unknown``
+``webhooks``         ids of the panel's messages, so that one delivered twice counts once
 ===================  =============================================================================
 """
 
@@ -70,6 +71,7 @@ __all__ = [
     "studies",
     "submissions",
     "tasks",
+    "webhooks",
 ]
 
 
@@ -318,6 +320,13 @@ checks = Table(
     Column("made", BigInteger, nullable=False),
     CheckConstraint("outcome IN ('pass', 'fail', 'unknown')", name="outcome"),
     Index(None, "study", "name", "made"),
+)
+
+webhooks = Table(
+    "webhooks",
+    PUBLIC,
+    Column("event_id", String(128), primary_key=True),
+    Column("received", BigInteger, nullable=False),
 )
 
 people = Table(
