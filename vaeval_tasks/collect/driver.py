@@ -68,6 +68,10 @@ class TaskPage(HTMLParser):
             self.fields[have["name"]] = have["value"]
         self._in_code = have.get("id") == "code"
 
+    def handle_endtag(self, tag: str) -> None:
+        """Leave the completion code."""
+        self._in_code = False
+
     def handle_data(self, data: str) -> None:
         """Keep the completion code."""
         if self._in_code:
