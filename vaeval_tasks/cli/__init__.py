@@ -17,6 +17,11 @@ __all__ = ["cli", "main"]
 VERBS: dict[str, tuple[str, str]] = {
     "prompts": ("prompts", "Check, select and import the recordings of a prompt set."),
     "pair": ("pair", "Design which configurations are compared on which prompt."),
+    "serve": ("collect", "Serve the rating app for a run's pairs."),
+    "links": ("collect", "Make personal links for raters."),
+    "drive": ("collect", "Let simulated raters take a study through the app."),
+    "rater": ("collect", "Delete a rater's personal data."),
+    "backup": ("collect", "Copy a run's rating databases."),
     "weights": ("weights", "Fetch and list model weights, as checked data."),
 }
 
