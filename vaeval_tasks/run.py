@@ -39,6 +39,8 @@ RECORDS: dict[str, type] = {
     "mos": schema.MosRating,
     "comments": schema.Comment,
     "raters": schema.Rater,
+    "events": schema.Event,
+    "quality": schema.QualityCheck,
 }
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vaeval_tasks.audio import Clip, read_audio, write_wav
@@ -85,6 +85,7 @@ def test_words() -> None:
     assert compare("a b", "a b and much more").wer == 1.5
 
 
+@settings(deadline=None)
 @given(st.text(), st.text(alphabet="abc ", min_size=1).filter(lambda t: bool(t.strip())))
 def test_any_transcript_can_be_compared(transcript: str, script: str) -> None:
     seen = compare(script, transcript)
@@ -129,6 +130,7 @@ def test_true_peak_is_found_between_the_samples() -> None:
     assert true_peak_db(Clip(clip.samples * np.hanning(48000).astype(np.float32), 48000)) == pytest.approx(0, abs=0.1)
 
 
+@settings(deadline=None)
 @given(st.floats(-40, -10), st.floats(-30, -14))
 def test_normalising_is_one_gain_below_the_peak(level_db: float, target: float) -> None:
     clip = tone(0.5, level=10 ** (level_db / 20), rate=16000)

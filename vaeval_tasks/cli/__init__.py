@@ -21,6 +21,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "links": ("collect", "Make personal links for raters."),
     "drive": ("collect", "Let simulated raters take a study through the app."),
     "rater": ("collect", "Delete a rater's personal data."),
+    "export": ("export", "Export what was collected into the run's tables."),
     "backup": ("collect", "Copy a run's rating databases."),
     "weights": ("weights", "Fetch and list model weights, as checked data."),
 }

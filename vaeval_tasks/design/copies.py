@@ -54,6 +54,9 @@ def make_copies(
         response_id = f"{copy.check_id}/{copy.prompt_id}"
         if copy.worse is Worse.noisy:
             clip = noisy(clip, int(sha256_bytes(response_id.encode())[:8], 16))
+        else:
+            # 10 ms of silence more: no two responses of a run hold the same sound, so each is known by its hash
+            clip = Clip(np.concatenate([clip.samples, np.zeros(clip.rate // 100, np.float32)]), clip.rate)
         path = run.response_audio / "check" / f"{slug(response_id)}.wav"
         write_wav(path, clip)
         made.append(
