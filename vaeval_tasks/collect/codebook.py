@@ -90,8 +90,8 @@ COLUMNS: dict[str, dict[str, str]] = {
         "offline, online (the page); problem, late_submit (the server).",
         "at": "The server's time, UTC.",
         "client_ms": "The page's clock, in ms since the first event of the assignment.",
-        "payload": "JSON: part (prompt, left, right), n (which play), from, to and position (s), rate, volume, muted, code, "
-        "reason.",
+        "payload": "JSON: part (prompt, left, right), n (which play), from, to and position (s), rate, volume, muted, "
+        "code, reason.",
     },
     "quality": {
         "rater_id": _RATER,
