@@ -216,6 +216,12 @@ def served_run(run: RunDir, study: Study = Study.cmos, **given: Any) -> Iterator
     opened.context.database.close()
 
 
+@pytest.fixture(scope="session", name="make_run")
+def make_run_() -> Callable[..., RunDir]:
+    """Make a run in a given folder."""
+    return make_run
+
+
 @pytest.fixture
 def run_of(tmp_path: Path) -> Callable[..., RunDir]:
     """Make a run in the test's folder."""

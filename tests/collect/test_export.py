@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Callable
@@ -88,15 +89,18 @@ def likes_first(row: sa.Row[Any]) -> int:
     return 1 if row.left_is_a else 5
 
 
+def designed(run: RunDir) -> RunDir:
+    run.path("pairs").unlink()
+    main(["pair", str(run.root), "--checks-every", "3", "--training", "1"])
+    return run
+
+
 @pytest.fixture
 def collection(run_of: Callable[..., RunDir]) -> Any:
     made: list[Collection] = []
 
     def make(study: Study = Study.cmos, **options: Any) -> Collection:
-        run = run_of(**options)
-        run.path("pairs").unlink()
-        main(["pair", str(run.root), "--checks-every", "3", "--training", "1"])
-        made.append(Collection(run, study))
+        made.append(Collection(designed(run_of(**options)), study))
         return made[-1]
 
     yield make
@@ -104,10 +108,11 @@ def collection(run_of: Callable[..., RunDir]) -> Any:
         one.db.close()
 
 
-@pytest.fixture
-def collected(collection: Callable[..., Collection]) -> Collection:
-    """Two raters who answer all they can get, with comments that tell too much, and events."""
-    one = collection(prompts=4, configs=3)
+@pytest.fixture(scope="module")
+def answered(tmp_path_factory: pytest.TempPathFactory, make_run: Callable[..., RunDir]) -> Path:
+    """Two raters who answered all they could get, with comments that tell too much, and events; not open."""
+    run = designed(make_run(tmp_path_factory.mktemp("answered") / "run", prompts=4, configs=3))
+    one = Collection(run)
     rng = random.Random(0)
     for name in (PANEL, "6a3d8c1e9b7a4d3c2e1f0a9c"):
         rater_id = one.rater(name)
@@ -127,7 +132,17 @@ def collected(collection: Callable[..., Collection]) -> Collection:
         for n, event in enumerate(events):
             values = {"assignment_id": 1, "server_time": T0 + 9000 * (1 - n), **event}
             connection.execute(sa.insert(store.events).values(**values))
-    return one
+    one.db.close()
+    return run.root
+
+
+@pytest.fixture
+def collected(answered: Path, tmp_path: Path) -> Any:
+    """A copy of the answered collection."""
+    shutil.copytree(answered, tmp_path / "run")
+    one = Collection(RunDir(tmp_path / "run"))
+    yield one
+    one.db.close()
 
 
 def files(run: RunDir) -> dict[str, bytes]:
@@ -205,7 +220,18 @@ def test_nothing_exported_says_who_the_raters_are(collected: Collection) -> None
         hashes = [r.identity_hash for r in connection.execute(sa.select(store.raters))]
         tokens = [r.token for r in connection.execute(sa.select(store.assignments))]
     secrets = [identity.key(collected.db, name) for name in ("export", "identity", "session")]
-    told = [PANEL, "6a3d8c1e9b7a4d3c2e1f0a9c", MAIL, "010-9999", "192.168.0", "woman", *known, *hashes, *tokens, *secrets]
+    told = [
+        PANEL,
+        "6a3d8c1e9b7a4d3c2e1f0a9c",
+        MAIL,
+        "010-9999",
+        "192.168.0",
+        "woman",
+        *known,
+        *hashes,
+        *tokens,
+        *secrets,
+    ]
     told.append(collected.settings.completion_code or "no code")
     for name, data in files(collected.run).items():
         text = str(RunDir(collected.run.root).read(name.split(".")[0])) if name.endswith("parquet") else data.decode()
