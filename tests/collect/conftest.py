@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import socket
+import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 import numpy as np
 import pytest
+import sqlalchemy as sa
 import uvicorn
 
-from vaeval_tasks.audio import Clip, write_wav
+from vaeval_tasks.audio import Clip, read_audio, write_wav
 from vaeval_tasks.collect import identity
 from vaeval_tasks.collect.clock import now_ms
-from vaeval_tasks.collect.driver import TaskPage
+from vaeval_tasks.collect.driver import TaskPage, count_beeps
 from vaeval_tasks.collect.serve import Opened, open_study
 from vaeval_tasks.collect.store import Study
 from vaeval_tasks.collect.web.app import create_app
 from vaeval_tasks.run import RunDir
 from vaeval_tasks.schema import Pair, PairKind, Prompt, Response, ResponseStatus
 
+CERTIFICATES = httpx.create_ssl_context()  # reading them takes a client a while; all clients here share them
 GATES = ("instruction_following", "reasoning", "emotional_appropriateness")
 
 
@@ -90,7 +96,7 @@ class Browser:
     """A rater's HTTP client: what the page does, without a browser."""
 
     def __init__(self, url: str, code: str) -> None:
-        self.http = httpx.Client(base_url=url, timeout=30)
+        self.http = httpx.Client(base_url=url, timeout=30, verify=CERTIFICATES)
         self.code = code
 
     def enter(self) -> TaskPage:
@@ -104,9 +110,6 @@ class Browser:
         for path in ("/consent", "/about-you"):
             answer = self.http.post(path, data={"csrf": page.fields["csrf"]}, follow_redirects=True)
             page = TaskPage(answer.text)
-        from vaeval_tasks.audio import read_audio
-        from vaeval_tasks.collect.driver import count_beeps
-
         beeps = read_audio(self.http.get(f"/sound-check/{page.fields['nonce']}.wav").content)
         self.http.post("/sound-check", data=page.fields | {"heard": str(count_beeps(beeps))}, follow_redirects=True)
         return self
@@ -172,7 +175,7 @@ class Served:
         return Browser(self.url, self.link()).ready()
 
     def admin(self) -> httpx.Client:
-        client = httpx.Client(base_url=self.url, timeout=30)
+        client = httpx.Client(base_url=self.url, timeout=30, verify=CERTIFICATES)
         answer = client.post("/admin/login", data={"password": self.opened.admin_password})
         assert answer.status_code == 303
         return client
@@ -188,7 +191,7 @@ def serving(app: Any) -> Iterator[str]:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port = found.getsockname()[1]
-    config = uvicorn.Config(app, host="127.0.0.1", port=port, access_log=False, log_level="warning")
+    config = uvicorn.Config(app, host="127.0.0.1", port=port, access_log=False, log_level="warning", lifespan="off")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -197,14 +200,12 @@ def serving(app: Any) -> Iterator[str]:
     try:
         yield f"http://127.0.0.1:{port}"
     finally:
-        server.should_exit = True
+        server.should_exit = server.force_exit = True
         thread.join()
 
 
 @contextmanager
 def served_run(run: RunDir, study: Study = Study.cmos, **given: Any) -> Iterator[Served]:
-    from dataclasses import replace
-
     shift = [0]
     password = given.pop("admin_password", None)
     db = given.pop("db", None)
@@ -220,6 +221,59 @@ def served_run(run: RunDir, study: Study = Study.cmos, **given: Any) -> Iterator
 def make_run_() -> Callable[..., RunDir]:
     """Make a run in a given folder."""
     return make_run
+
+
+def _as_owner(command: list[str]) -> list[str]:
+    """PostgreSQL refuses to run as root; as root its commands are run as the user ``postgres``."""
+    if os.geteuid() != 0:
+        return command
+    return ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", *command]
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """A throw-away PostgreSQL cluster on the loopback; the URL of its maintenance database."""
+    tools = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    assert tools, "PostgreSQL is not installed (Debian: apt-get install postgresql)"
+    folder = tempfile.mkdtemp(prefix="vaeval-pg-")
+    if os.geteuid() == 0:
+        shutil.chown(folder, "postgres", "postgres")
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = found.getsockname()[1]
+
+    def tool(name: str, *options: str) -> None:
+        command = _as_owner([str(tools[-1] / name), *options])
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder)
+
+    data = f"{folder}/data"
+    tool("initdb", "-D", data, "-A", "trust", "-U", "vaeval", "--no-sync", "-E", "UTF8")
+    options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c max_connections=200"
+    tool("pg_ctl", "-D", data, "-o", options, "-l", f"{folder}/log", "-w", "start")
+    try:
+        yield f"postgresql://vaeval@127.0.0.1:{port}/postgres"
+    finally:
+        tool("pg_ctl", "-D", data, "-m", "immediate", "stop")
+        shutil.rmtree(folder)
+
+
+@pytest.fixture
+def postgres(postgres_server: str) -> str:
+    """The URL of a new, empty PostgreSQL database."""
+    name = f"d{time.monotonic_ns()}"
+    engine = sa.create_engine(postgres_server.replace("postgresql", "postgresql+psycopg"), isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(sa.text(f"CREATE DATABASE {name}"))
+    engine.dispose()
+    return postgres_server.replace("/postgres", f"/{name}")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def any_db(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A place for a new database, once for SQLite and once for PostgreSQL."""
+    if request.param == "sqlite":
+        return str(tmp_path / "any.sqlite")
+    return str(request.getfixturevalue("postgres"))
 
 
 @pytest.fixture
@@ -240,10 +294,19 @@ def serve_app() -> Any:
     return serving
 
 
+@pytest.fixture(scope="session")
+def imported_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that was imported once, to be copied by the tests that only read its design."""
+    root = tmp_path_factory.mktemp("imported") / "run"
+    open_study(make_run(root), Study.cmos, {"dwell": 0.0}).context.database.close()
+    return root
+
+
 @pytest.fixture
-def study(tmp_path: Path) -> Iterator[Served]:
+def study(imported_run: Path, tmp_path: Path) -> Iterator[Served]:
     """A CMOS study of three prompts and three configurations with clips of 0.4 s, served without a dwell."""
-    with served_run(make_run(tmp_path / "run"), dwell=0.0) as served:
+    root = shutil.copytree(imported_run, tmp_path / "run")
+    with served_run(RunDir(root)) as served:
         yield served
 
 

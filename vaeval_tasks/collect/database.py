@@ -141,7 +141,7 @@ def _sqlite_pair(text: str, busy_ms: int) -> Database:
 
 
 def _sqlite(path: Path, busy_ms: int) -> Engine:
-    engine = sa.create_engine(f"sqlite:///{path}", pool_size=16, max_overflow=64)
+    engine = sa.create_engine(f"sqlite:///{path}", poolclass=sa.pool.QueuePool, pool_size=16, max_overflow=64)
 
     @event.listens_for(engine, "connect")
     def _connect(raw: Any, _record: Any) -> None:

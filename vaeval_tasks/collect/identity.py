@@ -52,11 +52,16 @@ class Known:
 
 def key(database: Database, name: str) -> str:
     """Return a secret key of this collection, made at its first use; it never leaves the private database."""
-    with database.people() as connection:
+    query = sa.select(store.keys.c.value).where(store.keys.c.name == name)
+    with database.private.connect() as connection:
+        found = connection.execute(query).scalar()
+    if found is None:
         insert = sqlite.insert if database.sqlite else postgresql.insert
-        made = insert(store.keys).values(name=name, value=secrets.token_hex(32))
-        connection.execute(made.on_conflict_do_nothing())
-        return str(connection.execute(sa.select(store.keys.c.value).where(store.keys.c.name == name)).scalar_one())
+        with database.people() as connection:
+            made = insert(store.keys).values(name=name, value=secrets.token_hex(32))
+            connection.execute(made.on_conflict_do_nothing())  # another process may have been quicker
+            found = connection.execute(query).scalar_one()
+    return str(found)
 
 
 def identity_hash(database: Database, source: str, identity: str) -> str:
