@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import Any
 
 import click
 
@@ -23,6 +22,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "rater": ("collect", "Delete a rater's personal data."),
     "export": ("export", "Export what was collected into the run's tables."),
     "backup": ("collect", "Copy a run's rating databases."),
+    "check": ("check", "Check a run folder: fields, references, audio files, staleness."),
     "weights": ("weights", "Fetch and list model weights, as checked data."),
 }
 
@@ -58,18 +58,23 @@ def cli() -> None:
     """Score voice assistants by machine, on 13 tasks, and by people, as a ranking."""
 
 
-def main(args: list[str] | None = None) -> Any:
-    """Run the command line. Exit 0: done, 1: something the user can fix (one line), 2: usage, 130: interrupted."""
+def main(args: list[str] | None = None) -> int:
+    """Run the command line and return 0, or leave with another exit code.
+
+    Raises:
+        SystemExit: 1: something the user can fix (told in one line), 2: usage, 130: interrupted.
+    """
     try:
-        return cli.main(args=args, prog_name="vaeval", standalone_mode=False) or 0
+        code = cli.main(args=args, prog_name="vaeval", standalone_mode=False)
     except VaevalError as error:
         click.echo(f"Error: {error}", err=True)
         sys.exit(1)
-    except click.exceptions.Exit as exit_:
-        sys.exit(exit_.exit_code)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted; run the same command again to go on.", err=True)
         sys.exit(130)
+    if isinstance(code, int) and code:  # what a verb gave to click's Exit
+        sys.exit(code)
+    return 0
