@@ -16,18 +16,22 @@ import sqlalchemy as sa
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from vaeval_tasks.check import check
 from vaeval_tasks.cli import main
 from vaeval_tasks.collect import identity, store
 from vaeval_tasks.collect.alloc import claim
 from vaeval_tasks.collect.anonymous import payload, without_addresses
 from vaeval_tasks.collect.codebook import COLUMNS, TABLES
 from vaeval_tasks.collect.database import Database, open_database
+from vaeval_tasks.collect.driver import drive, sounds_of
 from vaeval_tasks.collect.export import Exported, Format, export
 from vaeval_tasks.collect.importer import import_design
+from vaeval_tasks.collect.preference import Preference
 from vaeval_tasks.collect.questions import asked, gates_of, question_ids, score
 from vaeval_tasks.collect.settings import Settings
 from vaeval_tasks.collect.standing import withdraw
 from vaeval_tasks.collect.store import CheckOutcome, Study
+from vaeval_tasks.design import CHECK_PREFIX
 from vaeval_tasks.run import RECORDS, RunDir
 from vaeval_tasks.schema import Comment, PairKind, Rating
 from vaeval_tasks.sheets import read_csv, whole_text
@@ -345,6 +349,7 @@ def test_a_mos_study_fills_its_own_table(
     assert not any(m.use for m in mos if m.config_id.startswith("check/"))
     assert {c.other_config_id for c in one.run.read("comments")} == {""}
     assert one.run.read("raters")[0].pools == ("mos",)
+    assert check(one.run) == []
 
 
 TEXTS = st.text() | st.text(st.sampled_from(list("=+-@'\",;\r\n\t🎧שa\u202e")))
@@ -440,3 +445,24 @@ def test_without_a_collection_the_next_step_is_told(tmp_path: Path, capsys: pyte
         main(["export", str(tmp_path)])
     assert "run vaeval serve" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_simulated_raters_know_the_checks_and_pass_them_over_http(
+    run_of: Callable[..., RunDir], serve: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = designed(run_of(prompts=5, configs=3))
+    systems = sorted({r.config_id for r in run.responses() if not r.config_id.startswith(CHECK_PREFIX)})
+    strengths = {config: 1000.0 + 400 * n for n, config in enumerate(systems)}
+    with serve(run, simulated=True, dwell=0.0, check_every=2) as served:
+        outcomes = drive(served.url, Preference(strengths=strengths), sounds_of(run), raters=2, seed=1)
+        done = export(run, served.db)
+    assert all(o.code for o in outcomes)
+    assert (done.raters, done.accepted, done.used) == (2, 2, 2)
+    checks = {(c.rule, c.outcome) for c in run.read("quality") if not c.assignment_id}
+    assert ("traps", "pass") in checks
+    assert ("traps", "fail") not in checks
+    assert {r.kind for r in run.read("raters")} == {"simulated"}
+    gold = [r for r in run.read("ratings") if r.kind is PairKind.gold and r.rubric == "overall"]
+    assert gold
+    assert all((r.score > 1) == r.b.startswith("check/") for r in gold)
+    assert check(run) == []
