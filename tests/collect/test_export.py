@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ from vaeval_tasks.collect.standing import withdraw
 from vaeval_tasks.collect.store import CheckOutcome, Study
 from vaeval_tasks.design import CHECK_PREFIX
 from vaeval_tasks.run import RECORDS, RunDir
-from vaeval_tasks.schema import Comment, PairKind, Rating
+from vaeval_tasks.schema import Comment, PairKind, Rating, ResponseStatus
 from vaeval_tasks.sheets import read_csv, whole_text
 from vaeval_tasks.tables import arrow_schema, read_jsonl
 
@@ -466,3 +467,12 @@ def test_simulated_raters_know_the_checks_and_pass_them_over_http(
     assert gold
     assert all((r.score > 1) == r.b.startswith("check/") for r in gold)
     assert check(run) == []
+
+
+def test_a_failed_answer_with_sound_is_rated_like_any_other(collection: Callable[..., Collection]) -> None:
+    one = collection(prompts=3, configs=3)
+    run = one.run
+    long = next(r for r in run.responses() if not r.config_id.startswith(CHECK_PREFIX))
+    run.append_response(replace(long, status=ResponseStatus.degenerate, error="the audio runs to 300 s"))
+    imported = import_design(run, one.db, Study.cmos, {}, now=T0)
+    assert imported.excluded == ()

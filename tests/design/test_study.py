@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from vaeval_tasks.audio import Clip, read_audio
+from vaeval_tasks.audio import Clip, read_audio, write_wav
 from vaeval_tasks.cli import main
 from vaeval_tasks.cli.pair import pair as command
 from vaeval_tasks.design.copies import noisy
@@ -97,8 +98,16 @@ def test_a_prompt_without_an_answer_is_left_out_for_all_or_nothing_is_designed(
         main(["pair", str(run.root)])
     assert "1 of 18 responses have no audio, the first of 'm2' to 'p004'" in capsys.readouterr().err
     assert not run.has("pairs")
+    with pytest.raises(SystemExit):
+        main(["pair", str(run.root), "--config", "m1", "--config", "m4"])
+    assert "unknown configuration 'm4'. Known: m1, m2, m3." in capsys.readouterr().err
+    # a failed answer with sound is rated as it is, unless it is silence
+    write_wav(run.root / "quiet.wav", Clip(np.zeros(8000, np.float32), 16000))
+    rambling = replace(failed, response_id="m3/p001", prompt_id="p001", config_id="m3", path="audio/responses/m3.wav")
+    run.append_response(rambling)
+    run.append_response(replace(failed, response_id="m3/p002", prompt_id="p002", config_id="m3", path="quiet.wav"))
     main(["pair", str(run.root), "--exclude-unanswered"])
-    assert {p.prompt_id for p in run.read("pairs")} == {"p000", "p001", "p002", "p003", "p005"}
+    assert {p.prompt_id for p in run.read("pairs")} == {"p000", "p001", "p003", "p005"}
 
 
 def test_before_generation_the_configurations_are_named(make_run: MakeRun, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vaeval_tasks.audio import read_audio
+from vaeval_tasks.audio import Clip, read_audio, write_wav
 from vaeval_tasks.cli import main
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.metrics.backends import Recogniser
@@ -197,6 +197,27 @@ def test_a_reviewer_overrides_what_was_measured(takes: Path) -> None:
     assert found.takes[1].reason == "reject by Kim: mumbles"
     (found,) = selections(reviewed(takes, [{"script_id": "a", "takes": "text.wav"}], "a,text.wav,accept,Kim,"))
     assert found.chosen is None  # nobody can accept what cannot be read
+
+
+def test_a_reviewer_s_silence_stops_the_import_and_steady_sound_is_kept_whole(takes: Path, prompt_set: Path) -> None:
+    for name in ("silent", "hiss"):
+        shutil.copy(prompt_set.parent / f"{name}.wav", takes)
+    job = reviewed(takes, [{"script_id": "a", "takes": "hiss.wav"}], "a,hiss.wav,accept,,")
+    import_prompts(RunDir(takes / "run"), job)
+    assert RunDir(takes / "run").read("prompts")[0].seconds == pytest.approx(4)
+    job = reviewed(takes, [{"script_id": "a", "takes": "silent.wav"}], "a,silent.wav,accept,,")
+    with pytest.raises(InputError, match=r"silent\.wav: a silent clip has no loudness to normalise; a reviewer cannot"):
+        import_prompts(RunDir(takes / "other"), job)
+    assert not RunDir(takes / "other").has("prompts")
+
+
+def test_an_empty_and_a_faint_recording_are_silent(takes: Path) -> None:
+    write_wav(takes / "empty.wav", Clip(np.zeros(0, np.float32), 16000))
+    rng = np.random.default_rng(0)
+    write_wav(takes / "faint.wav", Clip((1.5e-4 * rng.standard_normal(32000)).astype(np.float32), 16000))
+    rows = [{"script_id": "a", "takes": "empty.wav;faint.wav"}]
+    (found,) = selections(Job(manifest=manifest(takes, rows)))
+    assert [t.findings for t in found.takes] == [("silent",), ("silent",)]
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from vaeval_tasks.collect.store import Study
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.files import sha256_file
 from vaeval_tasks.run import RunDir
-from vaeval_tasks.schema import Pair, PairKind, Prompt, Response, ResponseStatus
+from vaeval_tasks.schema import Pair, PairKind, Prompt, Response
 
 __all__ = ["Imported", "OnMissing", "design_tasks", "import_design", "names_itself", "stored_settings"]
 
@@ -165,7 +165,8 @@ def _unheard(
             )
         for config in (pair.a, pair.b):
             response = responses.get((pair.prompt_id, config))
-            if response is None or response.status is not ResponseStatus.ok or not response.path:
+            # what has sound is rated as it is, however bad: a long or rambling answer is an answer
+            if response is None or not response.path:
                 missing.setdefault(pair.prompt_id, config)
     if missing and on_missing == "error":
         prompt_id, config = min(missing.items())

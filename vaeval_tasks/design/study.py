@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from vaeval_tasks.audio import read_audio
 from vaeval_tasks.design.checks import CHECK_PREFIX, Checks, check_pairs, repeat_pairs, training_pairs
 from vaeval_tasks.design.copies import make_copies
 from vaeval_tasks.design.expect import gold_from_file
 from vaeval_tasks.design.plan import GENERATOR, DesignSettings, added_wave, first_wave
-from vaeval_tasks.errors import InputError
+from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.run import RunDir
-from vaeval_tasks.schema import Pair, PairKind, Prompt, Response
+from vaeval_tasks.schema import Pair, PairKind, Prompt, Response, ResponseStatus
 
 __all__ = ["Request", "design_run"]
 
@@ -94,7 +95,7 @@ def _answered(
     """Return the prompts to use: those that every configuration answered with audio.
 
     A prompt is used for all configurations or for none: leaving it out for the one that failed would
-    flatter that one. What has audio is rated as it is, however bad.
+    flatter that one. What can be heard is rated as it is, however bad.
     """
     if not configs:
         raise InputError(
@@ -102,13 +103,17 @@ def _answered(
         )
     if not responses:
         return list(prompts)
+    known = {c for _, c in responses if not c.startswith(CHECK_PREFIX)}
+    for config in configs:
+        if config not in known:
+            raise UnknownNameError("configuration", config, known, where="the responses")
     needed = {pair.prompt_id for pair in frozen if pair.kind is PairKind.main} or {p.prompt_id for p in prompts}
     silent = [
         (p.prompt_id, c)
         for p in prompts
         if p.prompt_id in needed
         for c in configs
-        if not ((r := responses.get((p.prompt_id, c))) and r.path)
+        if not _heard(run, responses.get((p.prompt_id, c)))
     ]
     if silent and not request.exclude_unanswered:
         prompt_id, config = silent[0]
@@ -120,6 +125,13 @@ def _answered(
         )
     out = {prompt_id for prompt_id, _ in silent}
     return [p for p in prompts if p.prompt_id in needed and p.prompt_id not in out]
+
+
+def _heard(run: RunDir, response: Response | None) -> bool:
+    if response is None or not response.path:
+        return False
+    # a failed answer may have audio; only there is it worth listening whether it is silence
+    return response.status is ResponseStatus.ok or not read_audio(run.root / response.path).silent
 
 
 def _write(run: RunDir, pairs: list[Pair], main: list[Pair], settings: DesignSettings) -> None:

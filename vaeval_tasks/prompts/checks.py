@@ -85,6 +85,9 @@ class Limits:
 
 LIMITS = Limits()
 
+_QUIETEST_DB = -60.0
+"""Below this level nothing passes the gate of BS.1770 (-70 LUFS) for certain."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Take:
@@ -140,8 +143,8 @@ def sound_findings(recording: Recording, measured: Measured, condition: Conditio
         yield Found(Finding.mixed_down, f"{recording.channels} channels were mixed down to one")
     if clip.rate < limits.min_rate:
         yield Found(Finding.low_rate, f"{clip.rate} Hz, at least {limits.min_rate} Hz are needed")
-    if clip.silent:
-        yield Found(Finding.silent, f"the peak is {measured.peak_db:.1f} dBFS")
+    if clip.silent or active.speech_db < _QUIETEST_DB:
+        yield Found(Finding.silent, f"the peak is {measured.peak_db:.1f} dBFS, the level {active.speech_db:.1f} dBFS")
         return
     if not active.seconds:
         yield Found(Finding.no_speech, "a steady sound in which nothing rises by 6 dB")

@@ -107,7 +107,10 @@ class _Published:
 def _published(run: RunDir, script: Script, chosen: Examined, target_lufs: float) -> _Published:
     """Write the chosen take, trimmed and with one gain."""
     cut = trimmed(read_recording(chosen.path).clip, chosen.first_s, chosen.last_s)
-    made = normalised(cut, target_lufs)
+    try:
+        made = normalised(cut, target_lufs)
+    except InputError as error:
+        raise InputError(f"{error}; a reviewer cannot accept it", path=chosen.path) from None
     path = run.root / "audio" / "prompts" / f"{script.script_id}.wav"
     write_wav(path, made.clip)
     take = replace(chosen.take, gain_db=made.gain_db, lufs=made.lufs)

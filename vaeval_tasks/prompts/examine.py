@@ -91,7 +91,7 @@ def _examined(script: Script, path: Path, folder: Path, transcribe: Transcribe |
         path=path,
         take=_with(take, found),
         first_s=active.first_s,
-        last_s=active.last_s,
+        last_s=active.last_s or clip.seconds,  # where nothing stands out, all of it is kept
         print_=fingerprint(clip, active.first_s, active.last_s),
     )
 
