@@ -1,7 +1,10 @@
 """Real speech for the metrics' tests: human recordings (see data/README.md), and flite's voices."""
 
+import json
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -80,3 +83,64 @@ def flite():
 def _one_thread():
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
+
+
+class FakeJudge:
+    """Answers each item by the script of its answer's text: a list of replies, the last one for good."""
+
+    def __init__(self):
+        self.script = {}
+        self.requests = []
+        self.active = self.most_active = 0
+        self.lock = threading.Lock()
+        fake = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                reply = fake.reply(self.path, dict(self.headers), body)
+                status, data, headers = reply() if callable(reply) else reply
+                with fake.lock:
+                    fake.active -= 1
+                payload = data if isinstance(data, bytes) else json.dumps(data).encode()
+                try:
+                    self.send_response(status)
+                    for name, value in headers.items():
+                        self.send_header(name, value)
+                    self.send_header("Content-Length", str(len(payload)))
+                    self.end_headers()
+                    self.wfile.write(payload)
+                except (BrokenPipeError, ConnectionResetError):
+                    pass  # the client gave up waiting, as the time-out tests want
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+
+    def reply(self, path, headers, body):
+        prompt = body["messages"][0]["content"]
+        with self.lock:
+            self.active += 1
+            self.most_active = max(self.most_active, self.active)
+            self.requests.append((path, headers, body))
+            for key, replies in self.script.items():
+                if f"<answer>\n{key}\n</answer>" in prompt:
+                    return replies.pop(0) if len(replies) > 1 else replies[0]
+        return 200, {"choices": [{"message": {"content": "[Correct]"}, "finish_reason": "stop"}]}, {}
+
+
+@pytest.fixture
+def fake(monkeypatch):
+    """A fake OpenAI-compatible judge on loopback, and no key in the environment."""
+    monkeypatch.delenv("VAEVAL_JUDGE_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    fake = FakeJudge()
+    yield fake
+    fake.server.shutdown()
+    fake.server.server_close()

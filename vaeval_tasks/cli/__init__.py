@@ -22,6 +22,10 @@ VERBS: dict[str, tuple[str, str]] = {
     "rater": ("collect", "Delete a rater's personal data."),
     "export": ("export", "Export what was collected into the run's tables."),
     "backup": ("collect", "Copy a run's rating databases."),
+    "demo": ("demo", "All 13 tasks on the embedded sample, with the offline model and metrics."),
+    "lm-eval": ("harness", "Run lm-evaluation-harness with our tasks and models registered."),
+    "tasks": ("harness", "List the tasks, say where they are, link them into lm-eval."),
+    "score": ("score", "Score a run's responses again, without the model."),
     "check": ("check", "Check a run folder: fields, references, audio files, staleness."),
     "weights": ("weights", "Fetch and list model weights, as checked data."),
 }

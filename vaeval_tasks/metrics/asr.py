@@ -105,9 +105,10 @@ class WhisperRecogniser:
             MissingDependencyError: faster-whisper is not installed.
         """
         quiet = True if len(clips) == 1 else None  # whoever asks clip by clip shows a bar of their own
-        return [self._one(clip) for clip in tqdm(clips, desc="transcripts", unit="clip", disable=quiet)]
+        return [self.hear(clip) for clip in tqdm(clips, desc="transcripts", unit="clip", disable=quiet)]
 
-    def _one(self, clip: Clip) -> str:
+    def hear(self, clip: Clip) -> str:
+        """Return the transcript of one clip; see :meth:`transcribe`."""
         if unusable(clip, min_seconds=MIN_SECONDS):
             return ""
         samples = clip.at(RATE).samples
