@@ -96,7 +96,8 @@ def test_check_lists_what_is_wrong_and_writes_nothing(prompt_set: Path, capsys: 
         main(["prompts", "check", str(prompt_set), "--asr", "none"])
     assert exit_.value.code == 1
     seen = capsys.readouterr()
-    assert "rejected clipped  clipped.wav: stands flat at its peak in" in seen.out
+    assert "rejected clipped  clipped.wav\n           clipped: stands flat at its peak in" in seen.out
+    assert "22050 Hz, mono, 3.0 s, peak -100.0 dBFS, noise -100 dBFS, SNR 0 dB" in seen.out
     assert "low-rate: no usable take" in seen.err
     assert sorted(prompt_set.parent.iterdir()) == before
 

@@ -155,9 +155,24 @@ def _text(takes: Sequence[Take]) -> str:
     lines = []
     for take in takes:
         mark = "chosen  " if take.chosen else "usable  " if take.accepted else "rejected"
-        lines.append(f"{mark} {take.script_id}  {take.take}: {take.reason}")
+        # why a take was rejected is what was found, unless a reviewer decided
+        why = f": {take.reason}" if take.accepted or take.verdict else ""
+        lines.append(f"{mark} {take.script_id}  {take.take}{why}")
         lines.extend(f"           {name}: {said}" for name, said in zip(take.findings, take.detail, strict=True))
+        if take.seconds is not None:
+            lines.append(f"           {_facts(take)}")
     return "\n".join(lines)
+
+
+def _facts(take: Take) -> str:
+    channels = "mono" if take.channels == 1 else f"{take.channels} channels"
+    facts = [f"{take.sampling_rate} Hz", channels, f"{take.seconds:.1f} s", f"peak {take.peak_db:.1f} dBFS"]
+    facts.append(f"noise {take.noise_db:.0f} dBFS, SNR {take.snr_db:.0f} dB")
+    if take.wer is not None:
+        facts.append(f"WER {take.wer:.2f}")
+    if take.gain_db is not None:
+        facts.append(f"gain {take.gain_db:+.1f} dB to {take.lufs:.1f} LUFS")
+    return ", ".join(facts)
 
 
 def _warn(found: Sequence[Selection]) -> bool:
