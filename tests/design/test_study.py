@@ -50,6 +50,19 @@ def test_gold_clips_are_made_and_found_like_responses(make_run: MakeRun) -> None
     assert copy.rate == 24000
 
 
+def test_copies_are_made_once_and_sound_like_no_other_response(make_run: MakeRun) -> None:
+    run = make_run(40, ["m1", "m2", "m3"])
+    main(["pair", str(run.root)])
+    made, design = run.responses(), run.path("pairs").read_bytes()
+    run.path("pairs").unlink()  # as if interrupted before the table was written
+    log = run.responses_log.read_bytes()
+    main(["pair", str(run.root)])
+    assert run.responses_log.read_bytes() == log
+    assert run.path("pairs").read_bytes() == design
+    sounds = {read_audio(run.root / r.path).sha256 for r in made if r.config_id.startswith("check/other-prompt")}
+    assert not sounds & {read_audio(run.root / r.path).sha256 for r in made if not r.config_id.startswith("check/")}
+
+
 def test_the_noisy_copy_has_5_db_of_snr_and_nothing_above_4_khz() -> None:
     rate = 24000
     tone = (0.3 * np.sin(2 * np.pi * 300 * np.arange(4 * rate) / rate)).astype(np.float32)
