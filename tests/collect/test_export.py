@@ -46,9 +46,9 @@ MAIL = "jo.doe+study@example.org"
 class Collection:
     """A run and its database, into which answers go as the app puts them."""
 
-    def __init__(self, run: RunDir, study: Study = Study.cmos) -> None:
+    def __init__(self, run: RunDir, study: Study = Study.cmos, db: str = "") -> None:
         self.run, self.study = run, study
-        self.db: Database = open_database(run.root / "ratings.sqlite")
+        self.db: Database = open_database(db or run.root / "ratings.sqlite")
         self.settings: Settings = import_design(run, self.db, study, {"check_every": 4}, now=T0).settings
         self.now = T0
 
@@ -351,6 +351,22 @@ def test_a_mos_study_fills_its_own_table(
     assert {c.other_config_id for c in one.run.read("comments")} == {""}
     assert one.run.read("raters")[0].pools == ("mos",)
     assert check(one.run) == []
+
+
+def test_postgresql_gives_the_same_export_as_sqlite(run_of: Callable[..., RunDir], postgres: str) -> None:
+    run = designed(run_of(prompts=3, configs=3))
+    told = {}
+    for db in ("", postgres):
+        one = Collection(run, db=db)
+        rater = one.rater("x")
+        for n in range(5):
+            one.answer(rater, lambda row: (len(row.prompt_id) + row.left_is_a) % 7, comment=f"- {n} שלום")
+        one.db.close()
+        main(["export", str(run.root), "--format", "csv", *(["--db", db] if db else [])])
+        rows = [run.read(name) for name in ("ratings", "comments", "assignments")]
+        told[db] = [replace(r, rater_id="x") for table in rows for r in table]
+    assert told[""] == told[postgres]
+    assert len(told[""]) > 50
 
 
 TEXTS = st.text() | st.text(st.sampled_from(list("=+-@'\",;\r\n\t🎧שa\u202e")))
