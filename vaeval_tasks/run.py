@@ -8,7 +8,7 @@
 ``responses-1.jsonl`` …   the same by the second process of a run on several, and so on
 ``scores.parquet``        automatic scores
 ``pairs.parquet``         the frozen design
-``ratings.parquet`` …     the export of the collection
+``ratings.parquet`` …     the export of the collection: ratings, mos, comments, raters, assignments, events, quality
 ========================  ==========================================================
 """
 
@@ -42,6 +42,8 @@ RECORDS: dict[str, type] = {
     "mos": schema.MosRating,
     "comments": schema.Comment,
     "raters": schema.Rater,
+    "events": schema.Event,
+    "quality": schema.QualityCheck,
 }
 
 
