@@ -13,7 +13,7 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from vaeval_tasks.analysis.fields import Names, flags, identifiers
+from vaeval_tasks.analysis.fields import Names, constant, flags, identifiers, rubric_names
 from vaeval_tasks.analysis.sheets import Sheet, read_sheet
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.run import RunDir
@@ -199,3 +199,13 @@ class Source:
             InputError: it is missing or a cell is wrong.
         """
         return identifiers(sheet.column(self.name(sheet, ours)), sheet.path)
+
+    def rubrics(self, sheet: Sheet) -> Names:
+        """Return the column of rubrics; all ``overall`` where there is none.
+
+        Raises:
+            UnknownNameError: a name is none of the study's, and ``any_rubric`` is off.
+        """
+        if not self.has(sheet, "rubric"):
+            return constant("overall", sheet.rows)
+        return rubric_names(sheet.column(self.name(sheet, "rubric")), sheet.path, any_rubric=self.any_rubric)
