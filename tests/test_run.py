@@ -83,6 +83,6 @@ def test_an_arrow_table_is_written_as_its_records(tmp_path: Path) -> None:
     run.write("mos", table, made_by="test")
     assert run.read("mos") == rows
     assert run.manifest()["tables"]["mos"]["rows"] == 2
-    with pytest.raises(ValueError, match="score|names"):
+    with pytest.raises(ValueError, match=r"score|names"):
         run.write("mos", table.drop_columns(["score"]), made_by="test")
     assert run.read("mos") == rows

@@ -42,6 +42,8 @@ def prompt_level(prompt: Prompt) -> str:
 def configs_of(run: RunDir) -> dict[str, ModelConfig]:
     """Return the configurations of a run by id, from ``configs.yaml``; none where there is no such file.
 
+    Names are all that an analysis needs, so what a provider takes on the wire is not looked at.
+
     Raises:
         InputError: the file is not as it must be.
     """
@@ -51,10 +53,10 @@ def configs_of(run: RunDir) -> dict[str, ModelConfig]:
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:
-        raise InputError(f"cannot be read as YAML ({error})", path=path) from None
-    rows = content.get("configs") if isinstance(content, dict) else content
+        raise InputError(f"cannot be read as YAML ({' '.join(str(error).split())})", path=path) from None
+    rows = content.get("configurations") if isinstance(content, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise InputError("must hold a list of configurations", path=path, field="configs")
+        raise InputError("must hold a list of configurations", path=path, field="configurations")
     names = set(ModelConfig.__dataclass_fields__)
     found = [
         from_row(ModelConfig, {k: v for k, v in row.items() if k in names}, path=path, number=i)

@@ -183,8 +183,9 @@ def write_study(study: Study, root: str | Path) -> RunDir:
         raise InputError("already holds a run; name a new folder", path=root)
     root.mkdir(parents=True, exist_ok=True)
     run = RunDir(root)
-    configs = [{"config_id": c.config_id, **{k: v for k, v in asdict(c).items() if v}} for c in CONFIGS]
-    write_text(root / "configs.yaml", yaml.safe_dump({"configs": configs}, sort_keys=False, allow_unicode=True))
+    configs = [{k: v for k, v in asdict(c).items() if v} for c in CONFIGS]
+    text = yaml.safe_dump({"configurations": configs}, sort_keys=False, allow_unicode=True)
+    write_text(root / "configs.yaml", text)
     truth = json.dumps(_truth_json(study), indent=1, allow_nan=False)
     write_text(root / "truth.json", truth + "\n")
     tables: dict[str, Any] = {
