@@ -110,6 +110,8 @@ class ModelConfig:
     system_prompt: str = ""
     params: dict[str, Any] = field(default_factory=dict)
     """Every parameter that goes on the wire, in the provider's own words."""
+    connection: dict[str, Any] = field(default_factory=dict)
+    """How the provider is reached (address, time limits, sessions at once); never a key."""
 
     @property
     def config_id(self) -> str:

@@ -180,7 +180,9 @@ def append_jsonl(path: str | Path, record: Any) -> None:
     try:
         size = os.lseek(handle, 0, os.SEEK_END)
         torn = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
-        os.write(handle, b"\n" + line if torn else line)
+        pending = memoryview(b"\n" + line if torn else line)
+        while pending:  # a nearly full disk takes a part without an error
+            pending = pending[os.write(handle, pending) :]
         os.fsync(handle)
     finally:
         os.close(handle)

@@ -15,6 +15,8 @@ __all__ = ["cli", "main"]
 
 # verb: (module below vaeval_tasks.cli, one line of help). The functions are named after their verbs.
 VERBS: dict[str, tuple[str, str]] = {
+    "configs": ("configs", "List and show the 19 published model configurations."),
+    "generate": ("generate", "Ask models for responses to the prompts of a run; resumes where it stopped."),
     "weights": ("weights", "Fetch and list model weights, as checked data."),
 }
 
