@@ -15,7 +15,7 @@ from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.models.protocol import SpeechModel
 from vaeval_tasks.schema import ModelConfig
 
-__all__ = ["PROVIDERS", "Address", "Provider", "address", "create_model", "provider", "secret"]
+__all__ = ["PROVIDERS", "Address", "Provider", "address", "check_access", "create_model", "provider", "secret"]
 
 Tree = Mapping[str, Any]
 """Known keys, nested; None allows anything below a key."""
@@ -149,7 +149,11 @@ _ALL = (
         required=("model", "sessionStart", "promptStart", "contentStart"),
         connection={"region": None},
         keys=("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"),
-        addresses={"base_url": Address(variable="VAEVAL_BEDROCK_URL")},
+        addresses={
+            "base_url": Address(
+                variable="VAEVAL_BEDROCK_URL", default="https://bedrock-runtime.{region}.amazonaws.com"
+            )
+        },
     ),
     Provider(
         name="cascade",
@@ -247,3 +251,16 @@ def secret(variable: str, config: ModelConfig) -> str:
             f"{config.config_id}: the environment variable {variable} is not set; {config.provider} needs it"
         )
     return value
+
+
+def check_access(config: ModelConfig) -> None:
+    """Look for every key and address of a configuration before the first request.
+
+    Raises:
+        InputError: one is missing.
+    """
+    known = provider(config.provider)
+    for variable in known.keys:
+        secret(variable, config)
+    for key in known.addresses:
+        address(config, key)
