@@ -7,7 +7,6 @@ import base64
 import json
 import ssl
 import time
-from dataclasses import dataclass
 from functools import lru_cache
 from os import environ
 from typing import TYPE_CHECKING, Any
@@ -26,17 +25,12 @@ EVENT_STREAM = "application/vnd.amazon.eventstream"
 _CHUNK = encode_headers({":message-type": "event", ":event-type": "chunk", ":content-type": "application/json"})
 
 
-@dataclass(frozen=True, slots=True)
 class StreamError(Exception):
     """The stream failed: ``kind`` is an exception of the service, ``http`` or ``connection``."""
 
-    kind: str
-    message: str
-    status: int = 0
-
-    def __str__(self) -> str:
-        """Say what failed."""
-        return f"{self.kind}: {self.message}" if not self.status else f"HTTP {self.status}: {self.message}"
+    def __init__(self, kind: str, message: str, status: int = 0) -> None:
+        super().__init__(f"HTTP {status}: {message}" if status else f"{kind}: {message}")
+        self.kind, self.message, self.status = kind, message, status
 
 
 @lru_cache(maxsize=4)
@@ -193,7 +187,7 @@ class BedrockStream:
         import h2.events
 
         if isinstance(event, h2.events.ResponseReceived):
-            self._status = int(dict(event.headers)[":status"])
+            self._status = next(int(value) for name, value in event.headers if name in (":status", b":status"))
         elif isinstance(event, h2.events.DataReceived):
             self._h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
             if self._status == 200:

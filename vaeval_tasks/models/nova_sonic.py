@@ -48,6 +48,8 @@ class _Progress:
     done: asyncio.Event = field(default_factory=asyncio.Event)
     early: bool = False
     """Whether an answer came at a pause inside the prompt."""
+    answering_early: bool = False
+    """Whether such an answer is still going on: all its sentences are provisional."""
     stages: dict[str, str] = field(default_factory=dict)
     """contentId -> role and generation stage of a text."""
     premature: set[str] = field(default_factory=set)
@@ -124,9 +126,12 @@ class NovaSonic:
         progress = _Progress()
 
         async def ask() -> None:
-            for event in opening:
-                await _send(stream, answer, event)
-            await self._speak(stream, answer, progress, speech, rate)
+            try:
+                for event in opening:
+                    await _send(stream, answer, event)
+                await self._speak(stream, answer, progress, speech, rate)
+            except StreamError:
+                return  # the reader gets the reason
 
         await alongside(ask, lambda: self._listen(stream, answer, progress, timeouts))
         if progress.early:
@@ -154,9 +159,7 @@ class NovaSonic:
         await _send(stream, answer, {"sessionEnd": {}})
         await stream.end()
 
-    async def _listen(
-        self, stream: BedrockStream, answer: Answer, progress: _Progress, timeouts: Timeouts
-    ) -> None:
+    async def _listen(self, stream: BedrockStream, answer: Answer, progress: _Progress, timeouts: Timeouts) -> None:
         while True:
             lingering = progress.done.is_set()
             try:
@@ -238,9 +241,9 @@ def _stage(start: dict[str, Any]) -> str:
 def _collect(event: dict[str, Any], answer: Answer, progress: _Progress) -> None:
     if start := event.get("contentStart"):
         if start.get("type") == "AUDIO":
-            if not progress.spoken:
+            if not progress.spoken or progress.answering_early:
                 progress.premature.add(start.get("contentId", ""))
-                progress.early = True
+                progress.early = progress.answering_early = True
         else:
             progress.stages[start.get("contentId", "")] = f"{start.get('role')} {_stage(start)}"
     elif text := event.get("textOutput"):
@@ -266,11 +269,15 @@ def _collect_text(text: dict[str, Any], stage: str, answer: Answer, progress: _P
 
 
 def _collect_end(end: dict[str, Any], answer: Answer, progress: _Progress) -> None:
-    if end.get("type") == "AUDIO" and end.get("contentId", "") not in progress.premature:
-        if end.get("stopReason") == "INTERRUPTED":
-            raise TurnError(ResponseStatus.error, "the answer was interrupted")
-        if end.get("stopReason") == "END_TURN":
-            progress.done.set()
+    if end.get("type") != "AUDIO":
+        return
+    stop = end.get("stopReason")
+    if end.get("contentId", "") in progress.premature:
+        progress.answering_early = stop not in ("END_TURN", "INTERRUPTED")
+    elif stop == "INTERRUPTED":
+        raise TurnError(ResponseStatus.error, "the answer was interrupted")
+    elif stop == "END_TURN":
+        progress.done.set()
 
 
 def _failure(error: StreamError, answer: Answer, config: ModelConfig) -> Exception:

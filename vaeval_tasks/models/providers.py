@@ -150,9 +150,7 @@ _ALL = (
         connection={"region": None},
         keys=("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"),
         addresses={
-            "base_url": Address(
-                variable="VAEVAL_BEDROCK_URL", default="https://bedrock-runtime.{region}.amazonaws.com"
-            )
+            "base_url": Address(variable="VAEVAL_BEDROCK_URL", default="https://bedrock-runtime.{region}.amazonaws.com")
         },
     ),
     Provider(
@@ -219,6 +217,8 @@ def create_model(config: ModelConfig) -> SpeechModel:
     """Return the adapter a configuration needs; nothing is connected or loaded yet."""
     module, _, name = provider(config.provider).target.partition(":")
     model: SpeechModel = getattr(importlib.import_module(module), name)()
+    if "sees" in config.connection:
+        model.sees = bool(config.connection["sees"])
     return model
 
 

@@ -107,12 +107,10 @@ class Realtime(ABC):
             retry_silence=self.retry_silence,
         )
 
-    async def close(self) -> None:
+    async def close(self) -> None:  # noqa: B027
         """Nothing stays open between turns."""
 
-    async def _configure(
-        self, socket: Socket, answer: Answer, session: dict[str, Any], config: ModelConfig
-    ) -> None:
+    async def _configure(self, socket: Socket, answer: Answer, session: dict[str, Any], config: ModelConfig) -> None:
         """Send the session and wait until the provider has taken it, unchanged."""
         while (event := await _receive(socket, answer))["type"] not in ("session.created", "conversation.created"):
             _permanent(event, config)
@@ -144,14 +142,15 @@ async def _history_item(turn: Turn, rate: int) -> dict[str, Any]:
 
 
 def _shown_item(item: dict[str, Any]) -> dict[str, Any]:
-    content = []
-    for part in item["content"]:
-        if part["type"] == "input_audio":
-            part = hide(part, "audio")
-        elif part["type"] == "input_image":
-            part = {**part, "image_url": audio_stub(part["image_url"].encode())}
-        content.append(part)
-    return {**item, "content": content}
+    return {**item, "content": [_shown_part(part) for part in item["content"]]}
+
+
+def _shown_part(part: dict[str, Any]) -> dict[str, Any]:
+    if part["type"] == "input_audio":
+        return hide(part, "audio")
+    if part["type"] == "input_image":
+        return {**part, "image_url": audio_stub(part["image_url"].encode())}
+    return part
 
 
 def _websocket(url: str) -> str:
@@ -248,6 +247,4 @@ def _finish(event: dict[str, Any], answer: Answer) -> None:
 def _failed(error: dict[str, Any], *, begun: bool) -> TurnError:
     code = str(error.get("code") or error.get("type") or "unknown")
     again = not begun and (code in _AGAIN or error.get("type") in _AGAIN)
-    return TurnError(
-        ResponseStatus.error, f"{code}: {error.get('message', '')}", Retry(after_s=1.0) if again else None
-    )
+    return TurnError(ResponseStatus.error, f"{code}: {error.get('message', '')}", Retry(after_s=1.0) if again else None)

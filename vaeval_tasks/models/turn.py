@@ -134,7 +134,12 @@ async def alongside(ask: Callable[[], Awaitable[None]], listen: Callable[[], Awa
 
 
 async def run_turn(
-    talk: Callable[[Answer], Awaitable[None]], *, clock: Clock, timeouts: Timeouts, rate: int, retry_silence: bool = False
+    talk: Callable[[Answer], Awaitable[None]],
+    *,
+    clock: Clock,
+    timeouts: Timeouts,
+    rate: int,
+    retry_silence: bool = False,
 ) -> Reply:
     """Let ``talk`` fill an answer and return it as a reply.
 
