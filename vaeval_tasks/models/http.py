@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from vaeval_tasks.models.protocol import Retry
 from vaeval_tasks.models.record import scrub
 from vaeval_tasks.models.turn import Answer, Timeouts, TurnError
-from vaeval_tasks.models.websocket import refusal, unreachable
+from vaeval_tasks.models.websocket import refusal, trust, unreachable
 from vaeval_tasks.schema import ModelConfig, ResponseStatus
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Http:
         loop = asyncio.get_running_loop()
         if self._client is None or self._loop is not loop:
             limits = httpx.Limits(max_connections=None, max_keepalive_connections=256)
-            self._client, self._loop = httpx.AsyncClient(limits=limits), loop
+            self._client, self._loop = httpx.AsyncClient(limits=limits, verify=trust()), loop
         return self._client
 
     async def close(self) -> None:

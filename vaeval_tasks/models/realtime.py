@@ -18,7 +18,7 @@ from vaeval_tasks.models.providers import address, secret
 from vaeval_tasks.models.record import audio_stub, decode_base64, hide
 from vaeval_tasks.models.speech_in import chunks, earlier, image_url, pcm, question
 from vaeval_tasks.models.turn import Answer, Timeouts, TurnError, alongside, run_turn
-from vaeval_tasks.models.websocket import Socket, connect
+from vaeval_tasks.models.websocket import ClosedError, Socket, connect
 from vaeval_tasks.schema import ModelConfig, ResponseStatus
 
 __all__ = ["Realtime", "differences"]
@@ -112,11 +112,18 @@ class Realtime(ABC):
 
     async def _configure(self, socket: Socket, answer: Answer, session: dict[str, Any], config: ModelConfig) -> None:
         """Send the session and wait until the provider has taken it, unchanged."""
-        while (event := await _receive(socket, answer))["type"] not in ("session.created", "conversation.created"):
-            _permanent(event, config)
-        await _send(socket, answer, {"type": "session.update", "session": session})
-        while (event := await _receive(socket, answer))["type"] != "session.updated":
-            _permanent(event, config)
+        try:
+            while (event := await _receive(socket, answer))["type"] not in ("session.created", "conversation.created"):
+                _permanent(event, config)
+            await _send(socket, answer, {"type": "session.update", "session": session})
+            while (event := await _receive(socket, answer))["type"] != "session.updated":
+                _permanent(event, config)
+        except ClosedError as error:
+            if error.retry is None:
+                raise ServiceError(
+                    f"{config.config_id}: {config.provider} refused the settings: {error.reason}"
+                ) from None
+            raise
         if wrong := differences(session, event.get("session") or {}):
             raise ServiceError(f"{config.config_id}: {config.provider} changed the settings ({'; '.join(wrong)})")
 

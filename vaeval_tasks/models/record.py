@@ -10,15 +10,25 @@ from typing import Any
 from vaeval_tasks.files import sha256_bytes
 from vaeval_tasks.models.clock import Clock
 
-__all__ = ["Recorder", "audio_stub", "decode_base64", "hide", "scrub"]
+__all__ = ["BadAudioError", "Recorder", "audio_stub", "decode_base64", "hide", "scrub"]
+
+_URL_SAFE = str.maketrans("-_", "+/")
+
+
+class BadAudioError(Exception):
+    """Audio in a message is not base64."""
 
 
 def decode_base64(text: Any) -> bytes:
-    """Decode base64 audio; anything else than base64 text is an empty answer."""
+    """Decode base64 audio, in the usual or the URL-safe alphabet.
+
+    Raises:
+        BadAudioError: it is not base64 text.
+    """
     try:
-        return base64.b64decode(text, validate=True)
-    except (binascii.Error, TypeError, ValueError):
-        return b""
+        return base64.b64decode(str(text or "").translate(_URL_SAFE), validate=True)
+    except binascii.Error as error:
+        raise BadAudioError(f"audio that is not base64 ({error}): {str(text)[:40]!r}") from None
 
 
 def audio_stub(data: bytes) -> dict[str, Any]:

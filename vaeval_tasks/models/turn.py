@@ -10,7 +10,7 @@ from typing import Any
 from vaeval_tasks.audio import Clip
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.protocol import Reply, Retry
-from vaeval_tasks.models.record import Recorder
+from vaeval_tasks.models.record import BadAudioError, Recorder
 from vaeval_tasks.schema import ModelConfig, ResponseStatus
 
 __all__ = ["LONGEST_ANSWER_S", "Answer", "Timeouts", "TurnError", "alongside", "refused", "run_turn"]
@@ -159,6 +159,8 @@ async def run_turn(
             await talk(answer)
     except TurnError as error:
         failure = error
+    except BadAudioError as error:
+        failure = TurnError(ResponseStatus.error, str(error))
     except TimeoutError:
         failure = TurnError(ResponseStatus.timeout, f"no end of the turn within {timeouts.turn:g} s")
     else:

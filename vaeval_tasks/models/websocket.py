@@ -6,7 +6,7 @@ import asyncio
 import json
 import ssl
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import lru_cache
 from os import environ
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from vaeval_tasks.schema import ModelConfig, ResponseStatus
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
 
-__all__ = ["RETRY_CLOSES", "Socket", "connect", "trust", "unreachable"]
+__all__ = ["RETRY_CLOSES", "ClosedError", "Socket", "connect", "refusal", "trust", "unreachable"]
 
 RETRY_CLOSES = (1001, 1006, 1011, 1012, 1013)
 """Close codes of a service that is going away, broke down or is overloaded."""
@@ -53,13 +53,11 @@ class Socket:
         self._clock = answer.recorder.clock
 
     async def send(self, message: dict[str, Any]) -> None:
-        """Send one message; a session that has closed is noticed by :meth:`receive`."""
+        """Send one message. A session that has closed is left to :meth:`receive`, which reads why first."""
         from websockets.exceptions import ConnectionClosed
 
-        try:
+        with suppress(ConnectionClosed):
             await self._socket.send(json.dumps(message, ensure_ascii=False))
-        except ConnectionClosed as error:
-            raise self._closed(error) from None
 
     async def receive(self) -> dict[str, Any]:
         """Return the next message, from a text or a binary frame.
@@ -139,7 +137,7 @@ async def connect(
         ssl=secure,
         open_timeout=timeouts.connect,
         ping_timeout=90,
-        close_timeout=2,
+        close_timeout=0.5,
     )
     try:
         socket = await opening
