@@ -4,7 +4,8 @@
 ``prompts.parquet``       the prompts of a study
 ``items.parquet``         the documents of harness tasks
 ``configs.yaml``          the configurations used, resolved
-``responses.jsonl``       appended per attempt; compacted into ``responses.parquet``
+``responses.jsonl``       appended per response; compacted into ``responses.parquet``
+``attempts.jsonl``        failed attempts that were followed by another
 ``scores.parquet``        automatic scores
 ``pairs.parquet``         the frozen design
 ``ratings.parquet`` …     the export of the collection
@@ -157,9 +158,18 @@ class RunDir:
             )
         return out
 
-    def append_response(self, response: schema.Response) -> None:
-        """Append one response to the log, durably."""
-        tables.append_jsonl(self.responses_log, response)
+    def append_response(self, *responses: schema.Response) -> None:
+        """Append responses to the log, durably."""
+        tables.append_jsonl(self.responses_log, *responses)
+
+    @property
+    def attempts_log(self) -> Path:
+        """The append-only log of failed attempts that another was to follow."""
+        return self.root / "attempts.jsonl"
+
+    def failed_attempts(self) -> list[schema.Response]:
+        """Return the failed attempts that another was to follow, in order."""
+        return list(tables.read_jsonl(self.attempts_log, schema.Response)) if self.attempts_log.is_file() else []
 
     def responses(self) -> list[schema.Response]:
         """Return the last attempt of every response, from the log and the compacted table, sorted by id."""

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 from aiohttp import WSMsgType, web
 from fakes.server import KEY, Fake, answer_pcm, pieces
 
-
 URL_SAFE = str.maketrans("-_", "+/")
 """Proto JSON takes both alphabets, and Google's client sends this one."""
 

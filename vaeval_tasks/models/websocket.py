@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -39,8 +40,8 @@ def trust() -> ssl.SSLContext:
 def unreachable(config: ModelConfig, url: str, error: BaseException) -> ServiceError:
     """Return the error of a service nobody could be reached at; asking again may help."""
     return ServiceError(
-        f"{config.config_id}: {url} cannot be reached ({type(error).__name__}: {error}); check the network and the "
-        "address, then run the same command again",
+        f"{config.config_id}: {url} cannot be reached ({type(error).__name__}: {error}); "
+        "check the network and the address",
         retry=True,
     )
 
@@ -138,6 +139,7 @@ async def connect(
         open_timeout=timeouts.connect,
         ping_timeout=90,
         close_timeout=0.5,
+        logger=_quiet(),
     )
     try:
         socket = await opening
@@ -152,6 +154,14 @@ async def connect(
         yield Socket(socket, answer, timeouts)
     finally:
         await asyncio.shield(socket.close())
+
+
+@lru_cache(maxsize=1)
+def _quiet() -> logging.Logger:
+    """Return a logger that stays silent where everything is logged: at DEBUG the library prints the key's header."""
+    logger = logging.getLogger("vaeval.websockets")
+    logger.setLevel(logging.INFO)
+    return logger
 
 
 def _tokens(headers: Mapping[str, str]) -> list[str]:
