@@ -47,7 +47,7 @@ class _Broken(Exception):
 class _Engine:
     def __init__(self, run: RunDir, plan: Plan, *, seed: int, clock: Clock, bar: tqdm[Any]) -> None:
         self._run, self._plan, self._seed, self._clock, self._bar = run, plan, seed, clock, bar
-        self._store = Store(run)
+        self._store = Store(run, rank=plan.rank)
         self._models: dict[str, SpeechModel] = {}
         self.outcome = Outcome()
 

@@ -60,6 +60,8 @@ class Plan:
     """Responses at hand per ``config_id``."""
     sessions: Mapping[str, int]
     """Requests at once per provider."""
+    rank: int = 0
+    """The number of this process."""
 
     def shares(self) -> list[Share]:
         """Return each provider's part, by name."""
@@ -190,4 +192,5 @@ def make_plan(
         configs=tuple(configs),
         done=done,
         sessions=_sessions(configs, limits or {}),
+        rank=rank,
     )

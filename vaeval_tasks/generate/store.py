@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from pathlib import Path
 
 from vaeval_tasks.errors import InputError
@@ -24,12 +25,19 @@ def unwritable(root: Path, error: OSError) -> InputError:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Line:
+    response: Response
+    stands: bool
+    done: asyncio.Future[None]
+
+
 class Store:
     """Saves responses from many sessions; lines that wait together are flushed to disk together."""
 
-    def __init__(self, run: RunDir) -> None:
-        self._run = run
-        self._waiting: list[tuple[Path, Response, asyncio.Future[None]]] = []
+    def __init__(self, run: RunDir, *, rank: int = 0) -> None:
+        self._run, self._rank = run, rank
+        self._waiting: list[_Line] = []
         self._writing: asyncio.Task[None] | None = None
 
     async def save(self, response: Response, reply: Reply, *, stands: bool = True) -> Response:
@@ -47,9 +55,8 @@ class Store:
             kept = await asyncio.to_thread(keep_reply, self._run, response, reply)
         except OSError as error:
             raise unwritable(self._run.root, error) from None
-        log = self._run.responses_log if stands else self._run.attempts_log
         done = asyncio.get_running_loop().create_future()
-        self._waiting.append((log, kept, done))
+        self._waiting.append(_Line(kept, stands, done))
         if self._writing is None or self._writing.done():
             self._writing = asyncio.create_task(self._write())
         await done
@@ -61,18 +68,19 @@ class Store:
             batch, self._waiting = self._waiting, []
             failure: InputError | None = None
             try:
-                await asyncio.to_thread(_append, batch)
+                await asyncio.to_thread(self._append, batch)
             except OSError as error:
                 failure = unwritable(self._run.root, error)
-            for _, _, done in batch:
-                if done.cancelled():
+            for line in batch:
+                if line.done.cancelled():
                     continue
                 if failure is None:
-                    done.set_result(None)
+                    line.done.set_result(None)
                 else:
-                    done.set_exception(failure)
+                    line.done.set_exception(failure)
 
-
-def _append(batch: list[tuple[Path, Response, asyncio.Future[None]]]) -> None:
-    for log in {path for path, _, _ in batch}:
-        append_jsonl(log, *[response for path, response, _ in batch if path == log])
+    def _append(self, batch: list[_Line]) -> None:
+        if standing := [line.response for line in batch if line.stands]:
+            self._run.append("responses", *standing, rank=self._rank)
+        if failed := [line.response for line in batch if not line.stands]:
+            append_jsonl(self._run.attempts_log, *failed)

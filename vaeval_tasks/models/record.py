@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import copy
 from typing import Any
 
 from vaeval_tasks.files import sha256_bytes
@@ -26,7 +25,8 @@ def decode_base64(text: Any) -> bytes:
         BadAudioError: it is not base64 text.
     """
     try:
-        return base64.b64decode(str(text or "").translate(_URL_SAFE), validate=True)
+        plain = str(text or "")
+        return base64.b64decode(plain.translate(_URL_SAFE) if "-" in plain or "_" in plain else plain, validate=True)
     except binascii.Error as error:
         raise BadAudioError(f"audio that is not base64 ({error}): {str(text)[:40]!r}") from None
 
@@ -36,14 +36,11 @@ def audio_stub(data: bytes) -> dict[str, Any]:
     return {"bytes": len(data), "sha256": sha256_bytes(data)}
 
 
-def hide(message: dict[str, Any], *path: str | int) -> dict[str, Any]:
+def hide(message: dict[str, Any], *path: str) -> dict[str, Any]:
     """Return a copy of the message with the base64 audio at ``path`` replaced by its length and hash."""
-    shown = copy.deepcopy(message)
-    place: Any = shown
-    for key in path[:-1]:
-        place = place[key]
-    place[path[-1]] = audio_stub(decode_base64(place[path[-1]]))
-    return shown
+    key, *rest = path
+    inner = hide(message[key], *rest) if rest else audio_stub(decode_base64(message[key]))
+    return {**message, key: inner}
 
 
 def scrub(text: str, *keys: str) -> str:

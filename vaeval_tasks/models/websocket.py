@@ -140,6 +140,7 @@ async def connect(
         ping_timeout=90,
         close_timeout=0.5,
         logger=_quiet(),
+        proxy=_proxy(url),
     )
     try:
         socket = await opening
@@ -154,6 +155,15 @@ async def connect(
         yield Socket(socket, answer, timeouts)
     finally:
         await asyncio.shield(socket.close())
+
+
+@lru_cache(maxsize=64)
+def _proxy(url: str) -> str | None:
+    """Return the proxy the environment names for an address; looking takes longer than the whole handshake."""
+    from websockets.proxy import get_proxy
+    from websockets.uri import parse_uri
+
+    return get_proxy(parse_uri(url))
 
 
 @lru_cache(maxsize=1)
