@@ -14,15 +14,12 @@ __all__ = ["cli", "main"]
 
 # verb: (module below vaeval_tasks.cli, one line of help). The functions are named after their verbs.
 VERBS: dict[str, tuple[str, str]] = {
-<<<<<<< HEAD
     "configs": ("configs", "List and show the 19 published model configurations."),
     "generate": ("generate", "Ask models for responses to the prompts of a run; resumes where it stopped."),
-=======
     "lm-eval": ("harness", "Run lm-evaluation-harness with our tasks and models registered."),
     "tasks": ("harness", "List the tasks, say where they are, link them into lm-eval."),
     "score": ("score", "Score a run's responses again, without the model."),
     "check": ("check", "Check a run folder: fields, references, audio files, staleness."),
->>>>>>> harness
     "weights": ("weights", "Fetch and list model weights, as checked data."),
 }
 
