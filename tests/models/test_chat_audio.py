@@ -167,10 +167,8 @@ def test_a_dialogue_with_an_image(serve, ask, short_prompt, tmp_path):
     assert second == {"role": "assistant", "content": "It is four."}
     assert [part["type"] for part in third["content"]] == ["audio_url", "image_url"]
     assert first["content"][0] == third["content"][0]
-    blind = ChatAudio()
-    blind.sees = False
-    reply = ask(blind, engine(), turns=turns)
-    assert reply.status is ResponseStatus.refused
+    reply = ask(ChatAudio(), engine(connection={"sees": False}), turns=turns)
+    assert reply.status is ResponseStatus.unsupported
     assert "does not see" in reply.error
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vaeval_tasks.errors import InputError
-from vaeval_tasks.models.kept import keep_reply
+from vaeval_tasks.models.kept import file_name, keep_reply
 from vaeval_tasks.models.protocol import Reply
 from vaeval_tasks.run import RunDir
-from vaeval_tasks.schema import Response
+from vaeval_tasks.schema import Response, slug
 from vaeval_tasks.tables import append_jsonl
 
 __all__ = ["Store", "unwritable"]
@@ -52,7 +52,8 @@ class Store:
             InputError: the disk is full or cannot be written.
         """
         try:
-            kept = await asyncio.to_thread(keep_reply, self._run, response, reply)
+            name = f"{slug(response.config_id)}/{file_name(response.prompt_id)}"
+            kept = await asyncio.to_thread(keep_reply, self._run, response, reply, name=name)
         except OSError as error:
             raise unwritable(self._run.root, error) from None
         done = asyncio.get_running_loop().create_future()

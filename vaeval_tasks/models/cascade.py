@@ -13,7 +13,7 @@ from vaeval_tasks.models.protocol import Conversation, Reply, Turn
 from vaeval_tasks.models.providers import address, secret
 from vaeval_tasks.models.record import audio_stub
 from vaeval_tasks.models.speech_in import clips, earlier, question, wav
-from vaeval_tasks.models.turn import Answer, Timeouts, TurnError, refused, run_turn
+from vaeval_tasks.models.turn import Answer, Timeouts, TurnError, run_turn
 from vaeval_tasks.schema import ModelConfig, ResponseStatus
 
 __all__ = ["Cascade"]
@@ -31,7 +31,8 @@ class Cascade:
     async def respond(self, conversation: Conversation, config: ModelConfig) -> Reply:
         """Answer the last turn; see :class:`vaeval_tasks.models.protocol.SpeechModel`."""
         if conversation.system_prompt:
-            return refused("400: the cascade pins its own prompt and takes no system turn")
+            reason = "400: the cascade pins its own prompt and takes no system turn"
+            return Reply(status=ResponseStatus.refused, error=reason)
         rate = config.connection.get("input_rate", 16000)
         turns = [await _heard(turn, rate) for turn in (*earlier(conversation), question(conversation))]
         timeouts = Timeouts.of(config)

@@ -19,7 +19,7 @@ from vaeval_tasks.models.protocol import Conversation, Reply, Turn
 from vaeval_tasks.models.providers import address
 from vaeval_tasks.models.record import audio_stub, decode_base64
 from vaeval_tasks.models.speech_in import ROLE_MARK, clips, data_url, image_url, question, wav
-from vaeval_tasks.models.turn import Answer, Timeouts, TurnError, refused, run_turn
+from vaeval_tasks.models.turn import Answer, Timeouts, TurnError, run_turn, unsupported
 from vaeval_tasks.schema import ModelConfig, ResponseStatus
 
 __all__ = ["AUDIO_PARTS", "ChatAudio"]
@@ -52,8 +52,8 @@ class ChatAudio:
 
     async def respond(self, conversation: Conversation, config: ModelConfig) -> Reply:
         """Answer the last turn; see :class:`vaeval_tasks.models.protocol.SpeechModel`."""
-        if not self.sees and any(turn.images for turn in conversation.turns):
-            return refused(f"{config.config_id} does not see, and the question has an image")
+        if not config.connection.get("sees", True) and any(turn.images for turn in conversation.turns):
+            return unsupported(f"{config.config_id} does not see, and the question has an image")
         question(conversation)
         body = await _body(conversation, config)
         timeouts = Timeouts.of(config)

@@ -21,22 +21,22 @@ def file_name(name: str) -> str:
     return plain if plain == name else f"{plain}-{sha256_bytes(name.encode())[:8]}"
 
 
-def keep_reply(run: RunDir, response: Response, reply: Reply) -> Response:
+def keep_reply(run: RunDir, response: Response, reply: Reply, *, name: str) -> Response:
     """Write a reply's files and return the response with its paths and everything else the reply holds.
 
-    Files: ``audio/responses/CONFIG/PROMPT.wav`` (the final audio), ``PROMPT.provisional.wav`` beside it, and
-    ``events/CONFIG/PROMPT.ATTEMPT.jsonl``. Each is written whole or not at all.
+    Files: ``audio/responses/NAME.wav`` (the final audio), ``NAME.provisional.wav`` beside it, and
+    ``events/NAME.ATTEMPT.jsonl``. Each is written whole or not at all.
 
     Args:
         run: the run folder.
         response: the ids and the number of attempts.
         reply: what came of the last attempt.
+        name: of the files, with slashes between folders.
     """
-    folder, name = slug(response.config_id), file_name(response.prompt_id)
-    wav = run.response_audio / folder / f"{name}.wav"
-    provisional = wav.with_suffix(".provisional.wav")
-    events = run.root / "events" / folder / f"{name}.{response.attempts}.jsonl"
-    sound = wav_bytes(reply.audio) if reply.audio is not None else b""
+    wav = run.response_audio / f"{name}.wav"
+    provisional = run.response_audio / f"{name}.provisional.wav"
+    events = run.root / "events" / f"{name}.{response.attempts}.jsonl"
+    sound = wav_bytes(reply.audio) if reply.audio is not None and len(reply.audio.samples) else b""
     if sound:
         write_bytes(wav, sound)
     if reply.provisional is not None:
@@ -54,7 +54,7 @@ def keep_reply(run: RunDir, response: Response, reply: Reply) -> Response:
         text=reply.text,
         path=relative(wav, bool(sound)),
         sha256=sha256_bytes(sound) if sound else "",
-        sampling_rate=reply.audio.rate if reply.audio is not None else 0,
+        sampling_rate=reply.audio.rate if reply.audio is not None and sound else 0,
         seconds=reply.audio.seconds if reply.audio is not None else 0.0,
         provisional_path=relative(provisional, reply.provisional is not None),
         input_transcript=reply.input_transcript,

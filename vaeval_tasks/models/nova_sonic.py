@@ -13,15 +13,15 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from vaeval_tasks.errors import InputError, MissingDependencyError, ServiceError
+from vaeval_tasks.errors import MissingDependencyError, ServiceError
 from vaeval_tasks.models.bedrock_stream import BedrockStream, StreamError
 from vaeval_tasks.models.clock import Clock
-from vaeval_tasks.models.protocol import Conversation, Reply, Retry, Turn
+from vaeval_tasks.models.protocol import Conversation, Reply, Retry
 from vaeval_tasks.models.providers import address, secret
 from vaeval_tasks.models.record import audio_stub, decode_base64, hide, scrub
 from vaeval_tasks.models.sigv4 import Credentials
 from vaeval_tasks.models.speech_in import chunks, earlier, pcm, plain_system, question
-from vaeval_tasks.models.turn import Answer, Timeouts, TurnError, alongside, refused, run_turn
+from vaeval_tasks.models.turn import Answer, Timeouts, TurnError, alongside, run_turn, unsupported
 from vaeval_tasks.models.websocket import unreachable
 from vaeval_tasks.schema import ModelConfig, ResponseStatus
 
@@ -71,7 +71,9 @@ class NovaSonic:
         speech = await pcm(question(conversation), rate)
         seconds = len(speech) / 2 / rate
         if seconds > LONGEST_PROMPT_S:
-            return refused(f"a prompt of {seconds:.0f} s does not fit a connection of 8 minutes; it was not sent")
+            return unsupported(f"a prompt of {seconds:.0f} s does not fit a connection of 8 minutes; it was not sent")
+        if mute := [n for n, turn in enumerate(earlier(conversation), 1) if not turn.text]:
+            return unsupported(f"nova_sonic takes earlier turns as text, and turn {mute[0]} has none")
         opening = _opening(conversation, config)
         timeouts = Timeouts.of(config)
 
@@ -206,7 +208,7 @@ def _opening(conversation: Conversation, config: ModelConfig) -> list[dict[str, 
     if system := plain_system(conversation, config.system_prompt):
         events += _text(_SYSTEM, "SYSTEM", system)
     for number, turn in enumerate(earlier(conversation), 1):
-        events += _text(f"turn-{number}", "ASSISTANT" if turn.role == "assistant" else "USER", _words(turn, number))
+        events += _text(f"turn-{number}", "ASSISTANT" if turn.role == "assistant" else "USER", turn.text)
     start = {
         "promptName": _PROMPT,
         "contentName": _SPEECH,
@@ -216,12 +218,6 @@ def _opening(conversation: Conversation, config: ModelConfig) -> list[dict[str, 
         **params["contentStart"],
     }
     return [*events, {"contentStart": start}]
-
-
-def _words(turn: Turn, number: int) -> str:
-    if not turn.text:
-        raise InputError(f"nova_sonic takes earlier turns as text, and turn {number} has none")
-    return turn.text
 
 
 def _text(name: str, role: str, text: str) -> list[dict[str, Any]]:

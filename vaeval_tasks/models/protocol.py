@@ -81,8 +81,10 @@ class Reply:
 class SpeechModel(Protocol):
     """A system that listens and speaks."""
 
-    sees: bool
-    """Whether it takes images; a model that does not see gets no viewing score."""
+    @property
+    def sees(self) -> bool:
+        """Whether it takes images; a model that does not see gets no viewing score."""
+        ...
 
     async def respond(self, conversation: Conversation, config: ModelConfig) -> Reply:
         """Answer the last turn of the conversation.

@@ -217,8 +217,6 @@ def create_model(config: ModelConfig) -> SpeechModel:
     """Return the adapter a configuration needs; nothing is connected or loaded yet."""
     module, _, name = provider(config.provider).target.partition(":")
     model: SpeechModel = getattr(importlib.import_module(module), name)()
-    if "sees" in config.connection:
-        model.sees = bool(config.connection["sees"])
     return model
 
 

@@ -14,7 +14,7 @@ from vaeval_tasks.models.omni_processor import INPUT_RATE, OmniInput
 from vaeval_tasks.models.protocol import Conversation, Reply
 from vaeval_tasks.models.record import audio_stub
 from vaeval_tasks.models.speech_in import clips, plain_system, question
-from vaeval_tasks.models.turn import Answer, Timeouts, refused, run_turn
+from vaeval_tasks.models.turn import Answer, Timeouts, run_turn, unsupported
 from vaeval_tasks.schema import ModelConfig
 
 __all__ = ["QwenOmni"]
@@ -50,7 +50,7 @@ class QwenOmni:
         question(conversation)
         model, batcher = await self._ready(config)
         if not model.sees and any(turn.images for turn in conversation.turns):
-            return refused(f"{config.config_id}: images need torchvision, and the question has one")
+            return unsupported(f"{config.config_id}: images need torchvision, and the question has one")
         item = await _input(conversation, config)
         options = dict(config.params.get("generate") or {})
         speaker = model.speaker(config.params.get("speaker") or config.voice)

@@ -77,7 +77,11 @@ class Patient:
 
     def __init__(self, model: SpeechModel, clock: Clock | None = None) -> None:
         self._model, self._clock = model, clock
-        self.sees = model.sees
+
+    @property
+    def sees(self) -> bool:
+        """Whether the model takes images."""
+        return self._model.sees
 
     async def respond(self, conversation: Conversation, config: ModelConfig) -> Reply:
         """Answer the last turn; see :func:`ask`."""

@@ -13,7 +13,7 @@ from vaeval_tasks.models.protocol import Reply, Retry
 from vaeval_tasks.models.record import BadAudioError, Recorder
 from vaeval_tasks.schema import ModelConfig, ResponseStatus
 
-__all__ = ["LONGEST_ANSWER_S", "Answer", "Timeouts", "TurnError", "alongside", "refused", "run_turn"]
+__all__ = ["LONGEST_ANSWER_S", "Answer", "Timeouts", "TurnError", "alongside", "run_turn", "unsupported"]
 
 LONGEST_ANSWER_S = 300.0
 """An answer that reaches this many seconds never came to an end by itself."""
@@ -111,9 +111,9 @@ class Answer:
         )
 
 
-def refused(reason: str, request: dict[str, Any] | None = None) -> Reply:
-    """Return the reply to a conversation that the model cannot take; nothing was sent."""
-    return Reply(status=ResponseStatus.refused, error=reason, request=request or {})
+def unsupported(reason: str) -> Reply:
+    """Return the reply to a conversation that the model has no way to take; nothing was sent."""
+    return Reply(status=ResponseStatus.unsupported, error=reason)
 
 
 async def alongside(ask: Callable[[], Awaitable[None]], listen: Callable[[], Awaitable[None]]) -> None:
