@@ -200,7 +200,7 @@ class OmniLM(SpeechLM):
             },
             connection={"batch_size": at_once, "dtype": dtype, **chosen, **attention},
         )
-        super().__init__(config=config, concurrency=at_once, **common)
+        super().__init__(config=config, **{"concurrency": at_once, **common})
 
     def open(self) -> SpeechModel:
         """Return the adapter; the weights load at the first question."""

@@ -31,6 +31,10 @@ DEFAULTS: Mapping[str, Any] = {
 """The words are greedy; speech is sampled as the model's own settings say, up to 164 s."""
 
 
+_NO_SPEECH = "stack expects a non-empty TensorList"
+"""What transformers 5.24 raises where the talker ends before its first code: an answer without sound."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OmniOutput:
     """What was said, in words and in sound."""
@@ -152,28 +156,43 @@ class OmniModel:
             UnknownNameError: there is no such voice.
             ServiceError: the memory of the device does not suffice.
         """
-        import torch
-
-        inputs = self.processor(batch)
-        length = inputs["input_ids"].shape[1]
         arguments = {
             **DEFAULTS,
             **self._kind.arguments(self._model, self.processor.tokenizer),
             "speaker": self.speaker(speaker),
             **options,
         }
+        try:
+            ids, sound = self._generate(batch, arguments)
+        except RuntimeError as error:
+            if _NO_SPEECH not in str(error):
+                raise
+            if len(batch) > 1:  # one of them would not speak: the others shall
+                return [output for item in batch for output in self.respond([item], speaker, options)]
+            silent = {key: value for key, value in arguments.items() if key.startswith("thinker_")}
+            ids, sound = self._generate(batch, {**silent, "generation_mode": "text"}), [None]
+        texts = self.processor.tokenizer.batch_decode(ids, skip_special_tokens=True)
+        clips = sound if isinstance(sound, list) else [sound]
+        return [OmniOutput(text=t.strip(), audio=_clip(c)) for t, c in zip(texts, clips, strict=True)]
+
+    def _generate(self, batch: Sequence[OmniInput], arguments: Mapping[str, Any]) -> Any:
+        """Return the new tokens, shape (batch, tokens), and the sound unless the mode is text."""
+        import torch
+
+        inputs = self.processor(batch)
+        length = inputs["input_ids"].shape[1]
         torch.manual_seed(batch[0].seed)
         try:
             with torch.inference_mode():
-                ids, sound = self._model.generate(**self._placed(inputs), **arguments)
+                found = self._model.generate(**self._placed(inputs), **arguments)
         except torch.OutOfMemoryError as error:
             raise ServiceError(
                 f"out of memory with {len(batch)} conversations at once; lower batch_size "
                 f"({str(error).splitlines()[0]})"
             ) from None
-        texts = self.processor.tokenizer.batch_decode(ids[:, length:], skip_special_tokens=True)
-        clips = sound if isinstance(sound, list) else [sound]
-        return [OmniOutput(text=t.strip(), audio=_clip(c)) for t, c in zip(texts, clips, strict=True)]
+        if isinstance(found, tuple):
+            return found[0][:, length:], found[1]
+        return found[:, length:]
 
     def _placed(self, inputs: dict[str, Any]) -> dict[str, Any]:
         """Move the tensors to the model; what is real gets its precision."""
@@ -185,6 +204,8 @@ class OmniModel:
 
 
 def _clip(sound: Any) -> Clip | None:
+    if sound is None:
+        return None
     samples = sound.reshape(-1).float().cpu().numpy().astype(np.float32)
     return Clip(samples, OUTPUT_RATE) if len(samples) else None
 
