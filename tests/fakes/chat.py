@@ -95,7 +95,7 @@ class ChatFake(Fake):
         return web.json_response({"object": "chat.completion", **self._reply(behaviour, sound), "usage": {"n": 1}})
 
     def answer(self, body: dict[str, Any], voice: str) -> bytes:
-        return answer_pcm(json.dumps(body["messages"], sort_keys=True), body["model"], voice)
+        return answer_pcm(json.dumps(body["messages"], sort_keys=True), body["model"], voice, seconds=self.seconds)
 
     def _reply(self, behaviour: str, sound: bytes) -> dict[str, Any]:
         audio = {"id": "a1", "data": b64(wav_of(sound)), "expires_at": 1, "transcript": ""}

@@ -57,11 +57,11 @@ def serve(authority: Authority, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cal
     """Start the fake of a provider, with TLS, and point the provider's variable at it."""
     running: list[Fake] = []
 
-    def start(provider: str, **settings: Any) -> Any:
+    def start(provider: str, *, tls: bool = True, **settings: Any) -> Any:
         kind, variable = FAKES[provider]
         if provider == "nova_sonic":
             settings.setdefault("speed", SPEED)
-        fake = kind(authority, **settings)
+        fake = kind(authority if tls else None, **settings)
         fake.__enter__()
         running.append(fake)
         monkeypatch.setenv(variable, fake.url)

@@ -215,4 +215,4 @@ class GeminiFake(Fake):
         return ws
 
     def answer(self, prompt: bytes, voice: str, level: str, turns: int = 0) -> bytes:
-        return answer_pcm(prompt, voice, level, turns)
+        return answer_pcm(prompt, voice, level, turns, seconds=self.seconds)

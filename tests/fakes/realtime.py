@@ -353,7 +353,8 @@ class RealtimeFake(Fake):
         return settings["audio"]["output"]["voice"].lower()
 
     def answer(self, prompt: bytes, model: str, settings: dict[str, Any], items: int = 0) -> bytes:
-        return answer_pcm(prompt, model, self.voice(settings), settings["reasoning"]["effort"], items)
+        effort = settings["reasoning"]["effort"]
+        return answer_pcm(prompt, model, self.voice(settings), effort, items, seconds=self.seconds)
 
 
 class XaiFake(RealtimeFake):

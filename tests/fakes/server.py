@@ -65,6 +65,8 @@ class Fake:
 
     def __init__(self, authority: Authority | None = None, *, delay: float = 0.0, speed: float = 1.0) -> None:
         self.authority, self.delay, self.speed = authority, delay, speed
+        self.seconds: float | None = None
+        """The length of each answer, where it is not to depend on the question."""
         self.plan: list[str] = ["happy"]
         self.sessions: list[dict[str, Any]] = []
         """What each session was asked, in order of arrival."""
@@ -84,7 +86,7 @@ class Fake:
         """Start listening; return the port."""
         app = web.Application(client_max_size=1 << 28)
         self.routes(app)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.02)
         await self._runner.setup()
         context = self.authority.server if self.authority else None
         site = web.TCPSite(self._runner, "127.0.0.1", 0, ssl_context=context, backlog=1024)

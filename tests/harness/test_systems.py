@@ -12,7 +12,6 @@ from pathlib import Path
 import lm_eval.tasks
 import pytest
 from fakes.fixtures import authority, environment, serve
-from fakes.tiny_omni import save_checkpoint
 
 from vaeval_tasks.cli import main
 from vaeval_tasks.errors import InputError, UnknownNameError
@@ -25,11 +24,6 @@ __all__ = ["authority", "environment", "serve"]
 MAIN = Path(__file__).with_name("omni_main.py")
 TASKS = ["listening_sound", "speaking_multi_round", "speaking_roleplay"]
 GENERATE = {"thinker_max_new_tokens": 8, "talker_max_new_tokens": 20}
-
-
-@pytest.fixture(scope="session")
-def checkpoints(tmp_path_factory):
-    return {kind: save_checkpoint(kind, tmp_path_factory.mktemp(kind)) for kind in ("q3", "q25")}
 
 
 @pytest.fixture
@@ -99,10 +93,11 @@ def test_tiny_qwen3_gives_the_same_on_one_and_on_two_ranks(run_here, checkpoints
 
 
 def launch_two(given: list[str]) -> subprocess.CompletedProcess[str]:
-    launcher = ["accelerate.commands.launch", "--cpu", "--num_processes", "2", "--num_machines", "1"]
+    """Start two processes with Accelerate. Its ``--cpu`` starts one only; without a GPU ``--multi_gpu`` means gloo."""
+    launcher = ["accelerate.commands.launch", "--multi_gpu", "--num_processes", "2", "--num_machines", "1"]
     more = ["--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", "0"]
     command = [sys.executable, "-m", *launcher, *more, str(MAIN), *given]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "LMEVAL_LOG_LEVEL": "ERROR"}
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "LMEVAL_LOG_LEVEL": "ERROR", "CUDA_VISIBLE_DEVICES": ""}
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200, check=False)
 
 

@@ -25,13 +25,6 @@ KINDS = ("q3", "q25")
 
 
 @pytest.fixture(scope="session")
-def checkpoints(tmp_path_factory) -> dict[str, Path]:
-    from fakes.tiny_omni import save_checkpoint
-
-    return {kind: save_checkpoint(kind, tmp_path_factory.mktemp(kind)) for kind in KINDS}
-
-
-@pytest.fixture(scope="session")
 def loaded(checkpoints) -> dict[str, OmniModel]:
     import torch
 

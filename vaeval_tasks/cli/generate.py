@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import click
@@ -10,6 +9,7 @@ import click
 from vaeval_tasks.generate.engine import compact, stopped_error
 from vaeval_tasks.generate.engine import generate as ask_all
 from vaeval_tasks.generate.plan import Plan, keep_configs, make_plan, parse_sessions, settle_configs
+from vaeval_tasks.generate.ranks import rank, wait_for_all, world_size
 from vaeval_tasks.models.configs import select
 from vaeval_tasks.models.providers import check_access
 from vaeval_tasks.run import RunDir
@@ -53,27 +53,25 @@ def generate(
     """
     folder = RunDir.existing(run)
     chosen = settle_configs(folder, select(configs))
-    rank, world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     plan = make_plan(
         folder,
         chosen,
         limits=parse_sessions(sessions),
         limit=limit,
         retry_failed=retry_failed,
-        rank=rank,
-        world=world,
+        rank=rank(),
+        world=world_size(),
     )
     if dry_run:
         _print_plan(plan)
         return
     for config in {job.config.config_id: job.config for job in plan.jobs}.values():
         check_access(config)
-    if rank == 0:
+    if rank() == 0:
         keep_configs(folder, chosen)
     outcome = ask_all(folder, plan, seed=seed)
-    if world > 1:
-        _wait_for_everyone()
-    if rank == 0:
+    wait_for_all()
+    if rank() == 0:
         compact(folder)
     counts = ", ".join(f"{n} {status}" for status, n in sorted(outcome.statuses.items())) or "nothing was left to ask"
     click.echo(f"{folder.root}: {counts}")
@@ -91,10 +89,3 @@ def _print_plan(plan: Plan) -> None:
             f"{share.provider:16} {share.configs:14} {share.requests:9} {share.minutes:10.1f} {share.done:8} "
             f"{share.sessions:8}"
         )
-
-
-def _wait_for_everyone() -> None:
-    """Wait until every process of ``accelerate launch`` has done its share."""
-    from accelerate import PartialState
-
-    PartialState().wait_for_everyone()
