@@ -7,7 +7,7 @@ import os
 import types
 import typing
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import MISSING, asdict, fields
+from dataclasses import MISSING, fields
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -78,7 +78,7 @@ def arrow_schema(record: type) -> pa.Schema:
 
 def to_row(record: Any) -> dict[str, Any]:
     """Return a record as a flat dict of plain Python values, dicts as sorted JSON text."""
-    row = asdict(record)
+    row = {f.name: getattr(record, f.name) for f in fields(record)}
     for key, value in row.items():
         if isinstance(value, dict):
             row[key] = json.dumps(value, sort_keys=True, ensure_ascii=False)

@@ -50,7 +50,7 @@ def _config(row: Any, path: Path, number: int) -> ModelConfig:
         raise InputError("a configuration must be a mapping", path=path, row=number)
     config = from_row(ModelConfig, row, path=path, number=number)
     where = f"{path}, {config.config_id}"
-    known = provider(config.provider)
+    known = provider(config.provider, where=where)
     _check_keys(config.params, known.params, f"{where}: params")
     _check_keys(config.connection, known.connection_keys(), f"{where}: connection")
     _check_timeouts(config.connection, f"{where}: connection")

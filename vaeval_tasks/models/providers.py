@@ -202,14 +202,14 @@ _ALL = (
 PROVIDERS: dict[str, Provider] = {p.name: p for p in _ALL}
 
 
-def provider(name: str) -> Provider:
-    """Return a provider by name.
+def provider(name: str, *, where: str = "") -> Provider:
+    """Return a provider by name; ``where`` is the place the name stands in.
 
     Raises:
         UnknownNameError: there is none.
     """
     if name not in PROVIDERS:
-        raise UnknownNameError("provider", name, PROVIDERS)
+        raise UnknownNameError("provider", name, PROVIDERS, where=where)
     return PROVIDERS[name]
 
 

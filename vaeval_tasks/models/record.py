@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from typing import Any
 
 from vaeval_tasks.files import sha256_bytes
@@ -27,7 +26,7 @@ def decode_base64(text: Any) -> bytes:
     try:
         plain = str(text or "")
         return base64.b64decode(plain.translate(_URL_SAFE) if "-" in plain or "_" in plain else plain, validate=True)
-    except binascii.Error as error:
+    except ValueError as error:
         raise BadAudioError(f"audio that is not base64 ({error}): {str(text)[:40]!r}") from None
 
 
