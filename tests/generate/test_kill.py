@@ -26,7 +26,8 @@ RESPONSES, KILLS = 200, 30
 # A process that is ready to be killed: everything is imported, then a line on its pipe starts the run in a fork.
 ZYGOTE = """
 import os, sys
-import httpx, pyarrow.parquet, scipy.signal, soundfile, tqdm
+import anyio._backends._asyncio, certifi, concurrent.futures.thread, h2.connection, httpcore, httpx
+import pandas, pyarrow.parquet, scipy.signal, soundfile, tqdm
 import vaeval_tasks.cli.generate, vaeval_tasks.models.chat_audio
 from vaeval_tasks.cli import main
 from vaeval_tasks.models.configs import published

@@ -23,27 +23,37 @@ _SETTINGS = ("model_not_found", "voice_not_found", "invalid_api_key", "quota_exc
 """Codes of a request that will be refused for every prompt."""
 
 
+_POOLS = 16
+"""A pool looks at each of its connections at each request; many small pools are quicker than a large one."""
+
+
 class Http:
-    """A client that keeps connections open between requests of one event loop."""
+    """Clients that keep connections open between requests of one event loop."""
 
     def __init__(self) -> None:
-        self._client: httpx.AsyncClient | None = None
+        self._clients: list[httpx.AsyncClient] = []
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._requests = 0
 
-    def _of_loop(self) -> httpx.AsyncClient:
+    def _next(self) -> httpx.AsyncClient:
         import httpx
 
         loop = asyncio.get_running_loop()
-        if self._client is None or self._loop is not loop:
-            limits = httpx.Limits(max_connections=None, max_keepalive_connections=256)
-            self._client, self._loop = httpx.AsyncClient(limits=limits, verify=trust()), loop
-        return self._client
+        if self._loop is not loop:
+            self._clients, self._loop = [], loop
+        self._requests += 1
+        if len(self._clients) < _POOLS:
+            limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
+            self._clients.append(httpx.AsyncClient(limits=limits, verify=trust()))
+            return self._clients[-1]
+        return self._clients[self._requests % _POOLS]
 
     async def close(self) -> None:
         """Close the connections."""
-        if self._client is not None and self._loop is asyncio.get_running_loop():
-            await self._client.aclose()
-        self._client = None
+        if self._loop is asyncio.get_running_loop():
+            for client in self._clients:
+                await client.aclose()
+        self._clients, self._loop = [], None
 
     @asynccontextmanager
     async def post(
@@ -74,7 +84,7 @@ class Http:
 
         limits = httpx.Timeout(timeouts.first_audio, connect=timeouts.connect)
         try:
-            async with self._of_loop().stream("POST", url, headers=headers, timeout=limits, **content) as response:
+            async with self._next().stream("POST", url, headers=headers, timeout=limits, **content) as response:
                 if response.status_code != 200:
                     body = (await response.aread()).decode("utf-8", "replace")
                     keys = [value.removeprefix("Bearer ") for value in (headers or {}).values()]

@@ -42,7 +42,7 @@ def keep_reply(run: RunDir, response: Response, reply: Reply, *, name: str) -> R
     if reply.provisional is not None:
         write_bytes(provisional, wav_bytes(reply.provisional))
     if reply.events:
-        lines = (json.dumps(event, ensure_ascii=False, sort_keys=True) for event in reply.events)
+        lines = (json.dumps(event, ensure_ascii=False) for event in reply.events)
         write_text(events, "\n".join(lines) + "\n")
 
     def relative(path: Path, there: bool) -> str:
