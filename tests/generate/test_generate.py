@@ -306,6 +306,14 @@ def test_ranks_share_the_work(run):
     assert max(len(p.jobs) for p in plans) - min(len(p.jobs) for p in plans) <= 1
 
 
+def test_a_share_does_not_depend_on_what_the_others_have_done(run, serve):
+    serve("openai_realtime")
+    both = [published()[MARIN], published()[CEDAR]]
+    second = {job.response_id for job in make_plan(run, both, rank=1, world=2).jobs}
+    generate(run, make_plan(run, both, rank=0, world=2), clock=Clock(200))
+    assert {job.response_id for job in make_plan(run, both, rank=1, world=2).jobs} == second
+
+
 def test_every_provider_in_one_run(run, serve):
     """All 19 configurations at once, each provider on its own fake."""
     for provider in ("openai_realtime", "xai_realtime", "gemini_live", "chat_audio"):

@@ -178,17 +178,17 @@ def make_plan(
     known: dict[tuple[str, str], Response] = {(r.config_id, r.prompt_id): r for r in run.responses()}
     failed = {(r.config_id, r.prompt_id): r.attempts for r in run.failed_attempts()}
     jobs, done = [], dict.fromkeys((c.config_id for c in configs), 0)
-    for prompt in prompts:
-        for config in configs:
-            key = (config.config_id, prompt.prompt_id)
-            before = known.get(key)
-            if before is not None and not (retry_failed and before.status in RETRIED):
-                done[config.config_id] += 1
-            else:
-                attempts = max(failed.get(key, 0), before.attempts if before is not None else 0)
-                jobs.append(Job(prompt=prompt, config=config, attempts=attempts))
+    grid = [(prompt, config) for prompt in prompts for config in configs]
+    for number, (prompt, config) in enumerate(grid):
+        key = (config.config_id, prompt.prompt_id)
+        before = known.get(key)
+        if before is not None and not (retry_failed and before.status in RETRIED):
+            done[config.config_id] += 1
+        elif number % world == rank:  # a share of the whole: another process may have answered since it looked
+            attempts = max(failed.get(key, 0), before.attempts if before is not None else 0)
+            jobs.append(Job(prompt=prompt, config=config, attempts=attempts))
     return Plan(
-        jobs=tuple(jobs[rank::world]),
+        jobs=tuple(jobs),
         configs=tuple(configs),
         done=done,
         sessions=_sessions(configs, limits or {}),
