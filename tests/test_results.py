@@ -106,6 +106,13 @@ def test_vaeval_score(run: RunDir, monkeypatch: pytest.MonkeyPatch, capsys: pyte
     assert err.startswith("Note: content was scored by reference, now by offline")
 
 
+def test_vaeval_score_without_a_judge_says_what_to_give(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["score", str(run.root)])
+    assert caught.value.code == 1
+    assert capsys.readouterr().err.endswith("; give --judge-url URL, or --profile offline\n")
+
+
 def test_vaeval_score_without_responses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for folder, message in ((tmp_path, "there are no responses"), (tmp_path / "none", "no such run folder")):
         with pytest.raises(SystemExit):

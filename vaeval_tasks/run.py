@@ -9,7 +9,7 @@
 ``attempts.jsonl``        failed attempts that were followed by another
 ``scores.parquet``        automatic scores
 ``pairs.parquet``         the frozen design
-``ratings.parquet`` …     the export of the collection
+``ratings.parquet`` …     the export of the collection: ratings, mos, comments, raters, assignments, events, quality
 ========================  ==========================================================
 """
 
@@ -41,6 +41,8 @@ RECORDS: dict[str, type] = {
     "mos": schema.MosRating,
     "comments": schema.Comment,
     "raters": schema.Rater,
+    "events": schema.Event,
+    "quality": schema.QualityCheck,
 }
 
 

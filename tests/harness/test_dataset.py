@@ -112,6 +112,11 @@ def test_the_hub(monkeypatch: pytest.MonkeyPatch, hub_folder: Path) -> None:
     assert _Api.asked is None, "a full commit needs no look-up"
 
 
-def test_the_hub_out_of_reach() -> None:
+@pytest.mark.parametrize("offline", [True, False])
+def test_the_hub_out_of_reach(monkeypatch: pytest.MonkeyPatch, offline: bool) -> None:
+    """Switched off by the environment, or no server at the address."""
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", offline)
+    api = huggingface_hub.HfApi
+    monkeypatch.setattr(huggingface_hub, "HfApi", lambda: api(endpoint="http://127.0.0.1:9"))
     with pytest.raises(ServiceError, match=r"cannot be loaded from the Hub: .*dataset_path=DIR"):
         load(config="speaking_safety")

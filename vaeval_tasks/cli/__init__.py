@@ -15,7 +15,16 @@ __all__ = ["cli", "main"]
 # verb: (module below vaeval_tasks.cli, one line of help). The functions are named after their verbs.
 VERBS: dict[str, tuple[str, str]] = {
     "configs": ("configs", "List and show the 19 published model configurations."),
+    "prompts": ("prompts", "Check, select and import the recordings of a prompt set."),
     "generate": ("generate", "Ask models for responses to the prompts of a run; resumes where it stopped."),
+    "pair": ("pair", "Design which configurations are compared on which prompt."),
+    "serve": ("collect", "Serve the rating app for a run's pairs."),
+    "links": ("collect", "Make personal links for raters."),
+    "drive": ("collect", "Let simulated raters take a study through the app."),
+    "rater": ("collect", "Delete a rater's personal data."),
+    "export": ("export", "Export what was collected into the run's tables."),
+    "backup": ("collect", "Copy a run's rating databases."),
+    "demo": ("demo", "All 13 tasks on the embedded sample, with the offline model and metrics."),
     "lm-eval": ("harness", "Run lm-evaluation-harness with our tasks and models registered."),
     "tasks": ("harness", "List the tasks, say where they are, link them into lm-eval."),
     "score": ("score", "Score a run's responses again, without the model."),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from vaeval_tasks.errors import InputError
 from vaeval_tasks.run import RunDir
 
 __all__ = ["score"]
@@ -38,7 +39,10 @@ def score(run: Path, profile: str, seed: int, as_json: bool, **options: str | No
     if not responses:
         raise click.UsageError(f"{run}: there are no responses; make some with vaeval lm-eval or vaeval generate")
     before = read_results(folder)
-    scorers = profiles.load_scorers(profile, **{name: value for name, value in options.items() if value is not None})
+    try:
+        scorers = profiles.load_scorers(profile, **{name: v for name, v in options.items() if v is not None})
+    except InputError as error:
+        raise InputError(f"{error}; give --judge-url URL, or --profile offline") from None
     made = score_run(folder, responses, scorers, seed=seed)
     for line in changed_scorers(before, made):
         click.echo(f"Note: {line}", err=True)

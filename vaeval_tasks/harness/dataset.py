@@ -123,12 +123,14 @@ def hub_source(task: str, revision: str | None = None) -> Source:
     import datasets
     import huggingface_hub
 
+    # a lost connection is an error of the HTTP library, the first base of the Hub's own
+    http_error = huggingface_hub.errors.HfHubHTTPError.__bases__[0]
     local = "give a local copy with --metadata dataset_path=DIR, or dataset_path=sample"
     try:
         commit = revision if _is_commit(revision) else _commit(huggingface_hub.HfApi(), revision)
         data = datasets.load_dataset(HUB_DATASET, task, split="test", revision=commit)
-    except (OSError, ValueError, datasets.exceptions.DatasetsError) as error:
-        # huggingface_hub's and requests' errors are OSErrors; an unknown revision or config is a ValueError
+    except (http_error, OSError, ValueError, datasets.exceptions.DatasetsError) as error:
+        # an unknown revision or config is a ValueError
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise ServiceError(f"{HUB_DATASET} ({task}) cannot be loaded from the Hub: {reason}; {local}") from None
     if missing := [name for name in COLUMNS if name not in data.column_names]:
