@@ -331,3 +331,29 @@ def test_every_provider_in_one_run(run, serve):
     assert statuses == {}
     assert len(run.responses()) == 19
     assert len(bedrock.sessions) == 2
+
+
+def test_a_model_in_process(run, checkpoints, tmp_path):
+    """Voices of one checkpoint share its weights and are answered in batches."""
+    import torch
+
+    torch.set_num_threads(1)
+    options = {"thinker_max_new_tokens": 8, "talker_max_new_tokens": 20}
+    voices = [
+        ModelConfig(
+            model="Tiny",
+            provider="qwen_omni",
+            voice=voice,
+            params={"model": str(checkpoints["q3"]), "speaker": voice, "generate": options},
+            connection={"batch_size": 2},
+        )
+        for voice in ("Ethan", "Aiden")
+    ]
+    write_configs(tmp_path / "tiny.yaml", voices)
+    code, out = vaeval("generate", run.root, "--config", str(tmp_path / "tiny.yaml"), "--limit", 2)
+    assert code == 0, out
+    responses = run.read("responses")
+    assert {r.config_id for r in responses} == {"tiny/default/ethan", "tiny/default/aiden"}
+    assert len(responses) == 4
+    assert {r.status.value for r in responses} <= {"ok", "empty"}
+    assert any(r.seconds > 0.05 for r in responses)

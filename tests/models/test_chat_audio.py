@@ -238,6 +238,16 @@ def test_prompts_of_any_form(serve, ask, tmp_path):
         assert 0.25 < heard.peak < 0.35, path.name
 
 
+def test_a_prompt_of_ten_minutes(serve, ask, tmp_path):
+    fake = serve("chat_audio", tls=False)
+    path = tmp_path / "long.wav"
+    write_wav(path, Clip(np.full(600 * 16000, 0.1, np.float32), 16000))
+    reply = ask(ChatAudio(), engine(connection={"timeouts": {"first_audio": 30}}), path)
+    assert reply.status is ResponseStatus.ok, reply.error
+    (part,) = fake.sessions[-1]["body"]["messages"][1]["content"]
+    assert len(part["audio_url"]["url"]) > 600 * 16000 * 2 * 4 / 3
+
+
 def test_a_prompt_without_samples_or_that_is_no_sound(serve, ask, tmp_path):
     fake = serve("chat_audio")
     empty, junk = tmp_path / "empty.wav", tmp_path / "junk.wav"

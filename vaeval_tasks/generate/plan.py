@@ -103,8 +103,10 @@ def parse_sessions(values: Iterable[str]) -> dict[str, int]:
 def _sessions(configs: Sequence[ModelConfig], limits: Mapping[str, int]) -> dict[str, int]:
     found: dict[str, int] = {}
     for name in {c.provider for c in configs}:
-        own = [c.connection["sessions"] for c in configs if c.provider == name and "sessions" in c.connection]
-        default = min(own) if own else provider(name).sessions
+        about = [c.connection for c in configs if c.provider == name]
+        own = [connection["sessions"] for connection in about if "sessions" in connection]
+        batches = [int(connection.get("batch_size", 1)) for connection in about]
+        default = min(own) if own else max(provider(name).sessions, *batches)
         found[name] = limits.get(name, limits.get(ALL_PROVIDERS, default))
     return found
 

@@ -45,18 +45,15 @@ def keep_reply(run: RunDir, response: Response, reply: Reply, *, name: str) -> R
         lines = (json.dumps(event, ensure_ascii=False) for event in reply.events)
         write_text(events, "\n".join(lines) + "\n")
 
-    def relative(path: Path, there: bool) -> str:
-        return path.relative_to(run.root).as_posix() if there else ""
-
     return replace(
         response,
         status=reply.status,
         text=reply.text,
-        path=relative(wav, bool(sound)),
+        path=_relative(run, wav, bool(sound)),
         sha256=sha256_bytes(sound) if sound else "",
         sampling_rate=reply.audio.rate if reply.audio is not None and sound else 0,
         seconds=reply.audio.seconds if reply.audio is not None else 0.0,
-        provisional_path=relative(provisional, reply.provisional is not None),
+        provisional_path=_relative(run, provisional, reply.provisional is not None),
         input_transcript=reply.input_transcript,
         output_transcript=reply.output_transcript,
         thoughts=reply.thoughts,
@@ -65,6 +62,10 @@ def keep_reply(run: RunDir, response: Response, reply: Reply, *, name: str) -> R
         error=reply.error,
         usage=reply.usage,
         request=reply.request,
-        events_path=relative(events, bool(reply.events)),
+        events_path=_relative(run, events, bool(reply.events)),
         created=now(),
     )
+
+
+def _relative(run: RunDir, path: Path, there: bool) -> str:
+    return path.relative_to(run.root).as_posix() if there else ""

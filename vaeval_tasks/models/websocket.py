@@ -122,39 +122,42 @@ async def connect(
         ServiceError: nobody is there (``retry`` is set), or the key, model or address is refused.
         TurnError: the service is overloaded.
     """
+    socket = await _dial(url, headers, config, timeouts)
+    try:
+        yield Socket(socket, answer, timeouts)
+    finally:
+        await asyncio.shield(socket.close())
+
+
+async def _dial(url: str, headers: Mapping[str, str], config: ModelConfig, timeouts: Timeouts) -> ClientConnection:
     try:
         from websockets.asyncio.client import connect as dial
     except ImportError:
         raise MissingDependencyError(config.provider, "websockets", extra="realtime") from None
     from websockets.exceptions import InvalidHandshake, InvalidMessage, InvalidStatus, InvalidURI
 
-    secure = trust() if url.startswith("wss:") else None
-    # max_size: an answer may come in one frame; compression costs more time than audio gains
-    opening = dial(
-        url,
-        additional_headers=dict(headers),
-        max_size=None,
-        compression=None,
-        ssl=secure,
-        open_timeout=timeouts.connect,
-        ping_timeout=90,
-        close_timeout=0.5,
-        logger=_quiet(),
-        proxy=_proxy(url),
-    )
     try:
-        socket = await opening
+        # max_size: an answer may come in one frame; compression costs more time than audio gains
+        return await dial(
+            url,
+            additional_headers=dict(headers),
+            max_size=None,
+            compression=None,
+            ssl=trust() if url.startswith("wss:") else None,
+            open_timeout=timeouts.connect,
+            ping_timeout=90,
+            close_timeout=0.5,
+            logger=_quiet(),
+            proxy=_proxy(url),
+        )
     except InvalidStatus as error:
         body = bytes(error.response.body or b"").decode("utf-8", "replace")
-        raise _refusal(config, url, error.response, scrub(body, *headers.values(), *_tokens(headers))) from None
+        tokens = [value.removeprefix("Bearer ") for value in headers.values()]
+        raise _refusal(config, url, error.response, scrub(body, *tokens)) from None
     except (OSError, TimeoutError, InvalidMessage) as error:
         raise unreachable(config, url, error) from None
     except (InvalidURI, InvalidHandshake) as error:
         raise ServiceError(f"{config.config_id}: {url} is not a realtime service ({error})") from None
-    try:
-        yield Socket(socket, answer, timeouts)
-    finally:
-        await asyncio.shield(socket.close())
 
 
 @lru_cache(maxsize=64)
@@ -172,10 +175,6 @@ def _quiet() -> logging.Logger:
     logger = logging.getLogger("vaeval.websockets")
     logger.setLevel(logging.INFO)
     return logger
-
-
-def _tokens(headers: Mapping[str, str]) -> list[str]:
-    return [value.removeprefix("Bearer ") for value in headers.values()]
 
 
 def _refusal(config: ModelConfig, url: str, response: Any, body: str) -> Exception:
