@@ -90,7 +90,7 @@ class NovaSonic:
             finally:
                 await stream.close()
 
-        turn = Timeouts(**{**config.connection.get("timeouts", {}), "turn": timeouts.turn + seconds})
+        turn = Timeouts(**{**(config.connection.get("timeouts") or {}), "turn": timeouts.turn + seconds})
         output = config.params["promptStart"]["audioOutputConfiguration"]["sampleRateHertz"]
         return await run_turn(talk, clock=self._clock, timeouts=turn, rate=output)
 
