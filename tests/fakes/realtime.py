@@ -108,9 +108,6 @@ class Session:
             raise Refused("invalid_value", "audio is longer than 15 MiB", "audio")
         self.buffer += data
 
-    def voice(self) -> str:
-        return self.fake.voice(self.settings)
-
     def answer(self) -> bytes:
         """Return the final audio of the happy case."""
         return self.fake.answer(self.committed, self.model, self.settings, len(self.items))

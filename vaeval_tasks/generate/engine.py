@@ -15,7 +15,7 @@ from tqdm import tqdm
 from vaeval_tasks.errors import InputError, ServiceError, VaevalError
 from vaeval_tasks.files import sha256_file
 from vaeval_tasks.generate.plan import Job, Plan
-from vaeval_tasks.generate.store import Store
+from vaeval_tasks.generate.store import Store, unwritable
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.protocol import Conversation, Reply, SpeechModel, Turn
 from vaeval_tasks.models.providers import create_model
@@ -23,7 +23,7 @@ from vaeval_tasks.models.retry import Asked, ask
 from vaeval_tasks.run import RunDir
 from vaeval_tasks.schema import ModelConfig, Response, ResponseStatus
 
-__all__ = ["Outcome", "generate"]
+__all__ = ["Outcome", "compact", "generate", "stopped_error"]
 
 
 @dataclass(slots=True)
@@ -187,8 +187,6 @@ def compact(run: RunDir) -> None:
     Raises:
         InputError: the disk is full or cannot be written.
     """
-    from vaeval_tasks.generate.store import unwritable
-
     try:
         run.write("responses", run.responses(), made_by="vaeval generate", inputs=("prompts",))
     except OSError as error:

@@ -13,7 +13,7 @@ from vaeval_tasks.models.providers import PROVIDERS, provider
 from vaeval_tasks.run import RunDir
 from vaeval_tasks.schema import ModelConfig, Prompt, Response, ResponseStatus
 
-__all__ = ["ALL_PROVIDERS", "Job", "Plan", "Share", "make_plan", "parse_sessions", "settle_configs"]
+__all__ = ["ALL_PROVIDERS", "Job", "Plan", "Share", "keep_configs", "make_plan", "parse_sessions", "settle_configs"]
 
 RETRIED = frozenset({ResponseStatus.error, ResponseStatus.timeout})
 """Responses that ``--retry-failed`` asks for again; an empty or degenerate answer is an answer."""

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from vaeval_tasks.audio import wav_bytes
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.http import Http
 from vaeval_tasks.models.protocol import Conversation, Reply, Turn
 from vaeval_tasks.models.providers import address, secret
 from vaeval_tasks.models.record import audio_stub
-from vaeval_tasks.models.speech_in import clips, earlier, question, wav
+from vaeval_tasks.models.speech_in import clips, earlier, question
 from vaeval_tasks.models.turn import Answer, Timeouts, TurnError, run_turn
 from vaeval_tasks.schema import ModelConfig, ResponseStatus
 
@@ -133,7 +134,7 @@ class Cascade:
 async def _heard(turn: Turn, rate: int) -> dict[str, Any]:
     """Return a turn with its clips as WAV files; of an assistant's turn the words are enough."""
     sounds = await clips(turn, rate) if turn.role == "user" else []
-    return {"role": turn.role, "text": turn.text if not sounds else "", "wavs": [wav(clip) for clip in sounds]}
+    return {"role": turn.role, "text": turn.text if not sounds else "", "wavs": [wav_bytes(clip) for clip in sounds]}
 
 
 def _shown(turn: dict[str, Any]) -> dict[str, Any]:

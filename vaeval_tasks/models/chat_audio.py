@@ -10,7 +10,7 @@ import base64
 from os import environ
 from typing import Any
 
-from vaeval_tasks.audio import Clip, read_audio
+from vaeval_tasks.audio import Clip, read_audio, wav_bytes
 from vaeval_tasks.errors import UnknownNameError
 from vaeval_tasks.models.chat_reply import read_completion, read_stream, shown_completion
 from vaeval_tasks.models.clock import Clock
@@ -18,7 +18,7 @@ from vaeval_tasks.models.http import Http
 from vaeval_tasks.models.protocol import Conversation, Reply, Turn
 from vaeval_tasks.models.providers import address
 from vaeval_tasks.models.record import audio_stub, decode_base64
-from vaeval_tasks.models.speech_in import ROLE_MARK, clips, data_url, image_url, question, wav
+from vaeval_tasks.models.speech_in import ROLE_MARK, clips, data_url, image_url, question
 from vaeval_tasks.models.turn import Answer, Timeouts, TurnError, run_turn, unsupported
 from vaeval_tasks.schema import ModelConfig, ResponseStatus
 
@@ -117,14 +117,14 @@ def _system(text: str, conversation: Conversation, rate: int, part: Any) -> list
         if piece.strip():
             content.append({"type": "text", "text": piece.strip() if len(pieces) > 1 else piece})
         if voice is not None and number == 0:
-            content.append(part(wav(voice)))
+            content.append(part(wav_bytes(voice)))
     return content
 
 
 async def _content(turn: Turn, rate: int, part: Any) -> Any:
     if turn.role == "assistant":
         return turn.text
-    content = [part(wav(clip)) for clip in await clips(turn, rate)]
+    content = [part(wav_bytes(clip)) for clip in await clips(turn, rate)]
     content += [{"type": "image_url", "image_url": {"url": image_url(path)}} for path in turn.images]
     if turn.text and not turn.audio:
         content.append({"type": "text", "text": turn.text})

@@ -63,8 +63,8 @@ class Realtime(ABC):
     """Speaks the shared events; a subclass says how its session is described."""
 
     sees = False
-    name: str
     key: str
+    """The environment variable of the provider's key."""
     retry_silence = False
     """Whether a turn that stayed silent is tried once more in a fresh session."""
 

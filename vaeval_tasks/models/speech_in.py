@@ -7,11 +7,23 @@ import base64
 from collections.abc import Iterator
 from pathlib import Path
 
-from vaeval_tasks.audio import Clip, read_audio, wav_bytes
+from vaeval_tasks.audio import Clip, read_audio
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.models.protocol import Conversation, Turn
 
-__all__ = ["ROLE_MARK", "chunks", "clips", "data_url", "earlier", "image_url", "pcm", "plain_system", "question", "wav"]
+__all__ = [
+    "ROLE_MARK",
+    "chunks",
+    "clips",
+    "data_url",
+    "earlier",
+    "image_bytes",
+    "image_type",
+    "image_url",
+    "pcm",
+    "plain_system",
+    "question",
+]
 
 ROLE_MARK = "<audio>"
 """Where the role's voice stands in a system prompt."""
@@ -62,11 +74,6 @@ def chunks(data: bytes, rate: int, seconds: float = 0.2) -> Iterator[bytes]:
     size = max(1, int(rate * seconds)) * 2
     for start in range(0, len(data), size):
         yield data[start : start + size]
-
-
-def wav(clip: Clip) -> bytes:
-    """Return the clip as a WAV file."""
-    return wav_bytes(clip)
 
 
 def data_url(mime: str, data: bytes) -> str:
