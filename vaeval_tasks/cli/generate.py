@@ -31,7 +31,7 @@ __all__ = ["generate"]
     "--sessions",
     multiple=True,
     metavar="[PROVIDER=]N",
-    help="Requests at once, for every provider or for one; may be repeated.",
+    help="Requests at once, for every provider or for one, in each process; may be repeated.",
 )
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the first N prompts.")
 @click.option("--retry-failed", is_flag=True, help="Ask again for responses that failed or timed out.")

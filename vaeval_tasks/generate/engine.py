@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections import Counter, deque
 from collections.abc import Awaitable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,9 @@ from vaeval_tasks.run import RunDir
 from vaeval_tasks.schema import ModelConfig, Response, ResponseStatus
 
 __all__ = ["Outcome", "compact", "generate", "stopped_error"]
+
+
+_MOST_THREADS = 64
 
 
 @dataclass(slots=True)
@@ -53,6 +57,9 @@ class _Engine:
 
     async def go(self) -> None:
         """Work until every job is done, every configuration is stopped, or the disk is full."""
+        # files are flushed to disk one by one; with asyncio's few threads that wait would hold the sessions up
+        threads = min(_MOST_THREADS, 4 + sum(self._plan.sessions.values()))
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(threads, "vaeval"))
         workers = []
         for provider, sessions in self._plan.sessions.items():
             jobs = deque(job for job in self._plan.jobs if job.config.provider == provider)
