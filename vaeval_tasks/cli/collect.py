@@ -153,9 +153,10 @@ def delete(run: Path, rater_id: str, db: str | None) -> None:
 @click.option("--run", type=click.Path(path_type=Path), required=True, help="The run that is served.")
 @click.option("--raters", type=click.IntRange(1), default=10, show_default=True, help="Simulated raters at once.")
 @click.option("--tasks", type=click.IntRange(1), help="Stop each after so many tasks. [to the end]")
+@click.option("--ramp", type=click.FloatRange(0), default=0.0, show_default=True, help="Seconds until all have come.")
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--truth", type=click.Path(path_type=Path, dir_okay=False), help="JSON of Elo points by configuration.")
-def drive(url: str, run: Path, raters: int, tasks: int | None, seed: int, truth: Path | None) -> None:
+def drive(url: str, run: Path, raters: int, tasks: int | None, ramp: float, seed: int, truth: Path | None) -> None:
     """Let SIMULATED raters take the study at URL, with known preferences.
 
     The study must have been started with --simulated. Without --truth, strengths are planted evenly over 600 Elo
@@ -169,7 +170,7 @@ def drive(url: str, run: Path, raters: int, tasks: int | None, seed: int, truth:
         strengths = preference.planted(sorted(set(sounds.values())), seed=seed)
         write_text(opened.root / "simulated-truth.json", json.dumps(strengths, indent=1, sort_keys=True) + "\n")
     liking = preference.Preference(strengths=strengths)
-    outcomes = driver.drive(url, liking, sounds, raters=raters, seed=seed, limit=tasks)
+    outcomes = driver.drive(url, liking, sounds, raters=raters, seed=seed, limit=tasks, ramp=ramp)
     done = sum(o.tasks for o in outcomes)
     codes = sum(bool(o.code) for o in outcomes)
     click.echo(f"{raters} simulated raters, {done} tasks, {codes} completion codes")

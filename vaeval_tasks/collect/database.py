@@ -35,6 +35,7 @@ class Database:
     public: Engine
     private: Engine
     _turn: threading.Lock = field(default_factory=threading.Lock)
+    _people_turn: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def sqlite(self) -> bool:
@@ -67,7 +68,7 @@ class Database:
     @contextmanager
     def people(self) -> Iterator[Connection]:
         """Yield a connection to the private database in a writing transaction."""
-        with self.private.connect() as connection:
+        with self._people_turn, self.private.connect() as connection:
             connection.execution_options(vaeval_begin="BEGIN IMMEDIATE")
             with connection.begin():
                 yield connection
