@@ -217,6 +217,12 @@ def served_run(run: RunDir, study: Study = Study.cmos, **given: Any) -> Iterator
     opened.context.database.close()
 
 
+@pytest.fixture(scope="session", name="make_run")
+def make_run_() -> Callable[..., RunDir]:
+    """Make a run in a given folder."""
+    return make_run
+
+
 def _as_owner(command: list[str]) -> list[str]:
     """PostgreSQL refuses to run as root; as root its commands are run as the user ``postgres``."""
     if os.geteuid() != 0:

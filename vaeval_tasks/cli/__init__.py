@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import Any
 
 import click
 
@@ -15,11 +14,19 @@ __all__ = ["cli", "main"]
 
 # verb: (module below vaeval_tasks.cli, one line of help). The functions are named after their verbs.
 VERBS: dict[str, tuple[str, str]] = {
+    "prompts": ("prompts", "Check, select and import the recordings of a prompt set."),
+    "pair": ("pair", "Design which configurations are compared on which prompt."),
     "serve": ("collect", "Serve the rating app for a run's pairs."),
     "links": ("collect", "Make personal links for raters."),
     "drive": ("collect", "Let simulated raters take a study through the app."),
     "rater": ("collect", "Delete a rater's personal data."),
+    "export": ("export", "Export what was collected into the run's tables."),
     "backup": ("collect", "Copy a run's rating databases."),
+    "demo": ("demo", "All 13 tasks on the embedded sample, with the offline model and metrics."),
+    "lm-eval": ("harness", "Run lm-evaluation-harness with our tasks and models registered."),
+    "tasks": ("harness", "List the tasks, say where they are, link them into lm-eval."),
+    "score": ("score", "Score a run's responses again, without the model."),
+    "check": ("check", "Check a run folder: fields, references, audio files, staleness."),
     "weights": ("weights", "Fetch and list model weights, as checked data."),
 }
 
@@ -55,18 +62,23 @@ def cli() -> None:
     """Score voice assistants by machine, on 13 tasks, and by people, as a ranking."""
 
 
-def main(args: list[str] | None = None) -> Any:
-    """Run the command line. Exit 0: done, 1: something the user can fix (one line), 2: usage, 130: interrupted."""
+def main(args: list[str] | None = None) -> int:
+    """Run the command line and return 0, or leave with another exit code.
+
+    Raises:
+        SystemExit: 1: something the user can fix (told in one line), 2: usage, 130: interrupted.
+    """
     try:
-        return cli.main(args=args, prog_name="vaeval", standalone_mode=False) or 0
+        code = cli.main(args=args, prog_name="vaeval", standalone_mode=False)
     except VaevalError as error:
         click.echo(f"Error: {error}", err=True)
         sys.exit(1)
-    except click.exceptions.Exit as exit_:
-        sys.exit(exit_.exit_code)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted; run the same command again to go on.", err=True)
         sys.exit(130)
+    if isinstance(code, int) and code:  # what a verb gave to click's Exit
+        sys.exit(code)
+    return 0

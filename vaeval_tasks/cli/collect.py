@@ -16,6 +16,7 @@ from vaeval_tasks.collect import serve as server
 from vaeval_tasks.collect.clock import now_ms
 from vaeval_tasks.collect.importer import OnMissing
 from vaeval_tasks.collect.store import Study
+from vaeval_tasks.design import CHECK_PREFIX
 from vaeval_tasks.files import write_text
 from vaeval_tasks.run import RunDir
 
@@ -164,10 +165,11 @@ def drive(url: str, run: Path, raters: int, tasks: int | None, ramp: float, seed
     """
     opened = RunDir.existing(run)
     sounds = driver.sounds_of(opened)
+    systems = {config for config in sounds.values() if not config.startswith(CHECK_PREFIX)}
     if truth is not None:
-        strengths = preference.read_truth(truth, set(sounds.values()))
+        strengths = preference.read_truth(truth, systems)
     else:
-        strengths = preference.planted(sorted(set(sounds.values())), seed=seed)
+        strengths = preference.planted(sorted(systems), seed=seed)
         write_text(opened.root / "simulated-truth.json", json.dumps(strengths, indent=1, sort_keys=True) + "\n")
     liking = preference.Preference(strengths=strengths)
     outcomes = driver.drive(url, liking, sounds, raters=raters, seed=seed, limit=tasks, ramp=ramp)

@@ -20,7 +20,7 @@ from vaeval_tasks.collect.store import Study
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.files import sha256_file
 from vaeval_tasks.run import RunDir
-from vaeval_tasks.schema import Pair, PairKind, Prompt, Response, ResponseStatus
+from vaeval_tasks.schema import Pair, PairKind, Prompt, Response
 
 __all__ = ["Imported", "OnMissing", "design_tasks", "import_design", "names_itself", "stored_settings"]
 
@@ -73,6 +73,7 @@ def design_tasks(pairs: Iterable[Pair], prompts: dict[str, Prompt], settings: Se
 def _cmos_rows(pairs: Iterable[Pair]) -> Iterator[dict[str, Any]]:
     for pair in pairs:
         row = asdict(pair)
+        del row["expect"]  # raters and their app need not know
         yield {"task_id": row.pop("pair_id"), **row, "kind": pair.kind.value}
 
 
@@ -164,7 +165,8 @@ def _unheard(
             )
         for config in (pair.a, pair.b):
             response = responses.get((pair.prompt_id, config))
-            if response is None or response.status is not ResponseStatus.ok or not response.path:
+            # what has sound is rated as it is, however bad: a long or rambling answer is an answer
+            if response is None or not response.path:
                 missing.setdefault(pair.prompt_id, config)
     if missing and on_missing == "error":
         prompt_id, config = min(missing.items())

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from vaeval_tasks.design import CHECK_PREFIX
 from vaeval_tasks.errors import InputError
 
 __all__ = ["ELO_PER_LOGIT", "Preference", "planted", "read_truth"]
@@ -18,6 +19,9 @@ ELO_PER_LOGIT = 400 / math.log(10)
 
 _CMOS_CUTS = (-2.2, -1.2, -0.35, 0.35, 1.2, 2.2)
 _MOS_CUTS = (-2.0, -0.8, 0.4, 1.6)
+
+_WORSE = 2000.0
+"""Elo points by which a worse copy is below the weakest configuration."""
 
 
 def planted(configs: Sequence[str], *, seed: int, spread: float = 600.0) -> dict[str, float]:
@@ -63,11 +67,13 @@ class Preference:
             rng: the rater's randomness.
         """
         # step 0 is the leftmost: "A much better" of a pair, "Bad" of a single response
+        if left == right:
+            return lambda: len(_CMOS_CUTS) // 2  # the same clip twice
         if right is not None:
-            latent = (self.strengths[right] - self.strengths[left]) / ELO_PER_LOGIT
+            latent = (self._strength(right) - self._strength(left)) / ELO_PER_LOGIT
             cuts: tuple[float, ...] = _CMOS_CUTS
         else:
-            latent = (self.strengths[left] - 1000) / ELO_PER_LOGIT
+            latent = (self._strength(left) - 1000) / ELO_PER_LOGIT
             cuts = _MOS_CUTS
         latent += rng.gauss(0, self.shared)
 
@@ -77,3 +83,9 @@ class Preference:
             return sum(value > cut for cut in cuts)
 
         return click
+
+    def _strength(self, config: str) -> float:
+        """Return the strength of a configuration; a worse copy made for a check is far below all."""
+        if config.startswith(CHECK_PREFIX):
+            return min(self.strengths.values()) - _WORSE
+        return self.strengths[config]

@@ -1,0 +1,28 @@
+"""Fixtures that every room's tests may use."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vaeval_tasks.audio import Clip
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """The checkout the tests run in."""
+    return Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture
+def tone() -> Clip:
+    """One second of a 440 Hz tone at 16 kHz, at half of full scale."""
+    t = np.arange(16_000) / 16_000
+    return Clip((0.5 * np.sin(2 * np.pi * 440 * t)).astype(np.float32), 16_000)

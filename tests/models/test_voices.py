@@ -1,0 +1,60 @@
+"""The offline voices speak the same samples for the same text and fail in one line."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from vaeval_tasks.errors import MissingDependencyError, ServiceError, UnknownNameError
+from vaeval_tasks.models.voices import FliteVoice, PiperVoice, open_voice
+
+
+@pytest.fixture(scope="module")
+def joe() -> Iterator[PiperVoice]:
+    with PiperVoice("joe") as voice:
+        yield voice
+
+
+def test_piper_is_deterministic_and_speaks_every_sentence(joe: PiperVoice) -> None:
+    one, two = joe.say("Good morning. How are you?"), joe.say("Good morning.\nHow are you?")
+    assert one.rate == 22_050
+    assert np.array_equal(one.samples, two.samples)
+    assert one.seconds > joe.say("Good morning.").seconds + 0.3
+
+
+@pytest.mark.parametrize("text", ["", " \n", "...!"])
+def test_nothing_to_say_is_an_empty_clip(joe: PiperVoice, text: str) -> None:
+    assert len(joe.say(text).samples) == 0
+
+
+def test_a_text_that_looks_like_an_option_is_spoken() -> None:
+    assert FliteVoice("slt").say("--help me").seconds > 0.3
+
+
+def test_voices_differ() -> None:
+    slt, rms = (open_voice(name).say("Good morning.") for name in ("slt", "rms"))
+    assert slt.rate == rms.rate == 16_000
+    assert len(slt.samples) != len(rms.samples)
+
+
+def test_a_program_that_dies_is_told(joe: PiperVoice) -> None:
+    voice = PiperVoice("joe")
+    voice._process.kill()
+    voice._process.wait()
+    with pytest.raises(ServiceError, match="piper stopped"):
+        voice.say("Hello.")
+    voice.close()
+    with pytest.raises(ServiceError, match="was closed"):
+        voice.say("Hello.")
+
+
+def test_unknown_voices_and_missing_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UnknownNameError, match="Known: awb, joe, kal16, rms, slt"):
+        open_voice("alloy")
+    monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
+    for name in ("joe", "slt"):
+        with pytest.raises(MissingDependencyError, match=r"piper-tts|flite"):
+            open_voice(name)
