@@ -18,7 +18,7 @@ from vaeval_tasks.collect.serve import open_study
 from vaeval_tasks.collect.store import Study
 
 WORKER = Path(__file__).with_name("worker.py")
-KILLS = int(os.environ.get("VAEVAL_KILLS", "60"))
+KILLS = int(os.environ.get("VAEVAL_KILLS", "40"))
 """The issue asks for 200; the suite runs fewer. Run them all with VAEVAL_KILLS=200."""
 
 
