@@ -13,19 +13,21 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
 from scipy.stats import spearmanr
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "collect"))
-from conftest import make_run  # type: ignore[import-not-found]  # noqa: E402
+from conftest import make_run  # type: ignore[import-not-found]
 
 
 def vaeval(*arguments: str) -> str:
     """Run a verb as a user does; return what it printed."""
     start = time.perf_counter()
-    done = subprocess.run([sys.executable, "-m", "vaeval_tasks.cli", *arguments], capture_output=True, text=True)
+    command = [sys.executable, "-m", "vaeval_tasks.cli", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     print(f"vaeval {arguments[0]}: {time.perf_counter() - start:.0f} s", flush=True)
     if done.returncode:
         sys.exit(done.stdout + done.stderr)
@@ -48,15 +50,13 @@ def main(prompts: int = 60, configs: int = 19, raters: int = 40) -> None:
                 break
         url = re.search(r"http://[\d.:]+", "".join(lines))
         assert url is not None, lines
-        with Path("/dev/null").open("w") as nowhere:
-            import threading
-
-            threading.Thread(target=lambda: nowhere.writelines(server.stdout or ()), daemon=True).start()
-            print(vaeval("drive", url[0], "--run", root, "--raters", str(raters), "--ramp", "10"), end="")
-            server.send_signal(signal.SIGINT)
-            server.wait()
+        # its log is read, or a full pipe would stop it
+        threading.Thread(target=server.stdout.read, daemon=True).start()
+        print(vaeval("drive", url[0], "--run", root, "--raters", str(raters), "--ramp", "10"), end="")
+        server.send_signal(signal.SIGINT)
+        server.wait()
         vaeval("export", root)
-        table = json.loads(vaeval("rank", root, "--json", "--by", "config", "--kind", "simulated"))
+        table = json.loads(vaeval("rank", root, "--json", "--by", "config", "--rubric", "overall", "--ci", "sandwich"))
         print(json.dumps(table)[:600])
         truth = json.loads((run.root / "simulated-truth.json").read_text())
         found = {row["item"]: row["elo"] for row in table["rows"]}
