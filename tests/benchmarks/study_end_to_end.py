@@ -59,7 +59,7 @@ def main(prompts: int = 60, configs: int = 19, raters: int = 40) -> None:
         table = json.loads(vaeval("rank", root, "--json", "--by", "config", "--rubric", "overall", "--ci", "sandwich"))
         print(json.dumps(table)[:600])
         truth = json.loads((run.root / "simulated-truth.json").read_text())
-        found = {row["item"]: row["elo"] for row in table["rows"]}
+        found = {row["entity"]: row["elo"] for row in table["rows"]}
         names = sorted(found)
         rho = spearmanr([truth[n] for n in names], [found[n] for n in names]).statistic
         print(f"Spearman correlation of planted and recovered strengths of {len(names)} configurations: {rho:.3f}")

@@ -14,7 +14,8 @@ from vaeval_tasks.collect import backup as backups
 from vaeval_tasks.collect import driver, identity, preference
 from vaeval_tasks.collect import serve as server
 from vaeval_tasks.collect.clock import now_ms
-from vaeval_tasks.collect.importer import OnMissing
+from vaeval_tasks.collect.importer import OnMissing, stored_settings
+from vaeval_tasks.collect.settings import Settings
 from vaeval_tasks.collect.store import Study
 from vaeval_tasks.design import CHECK_PREFIX
 from vaeval_tasks.files import write_text
@@ -113,9 +114,13 @@ def links(run: Path, count: int, url: str, db: str | None) -> None:
     Example: vaeval links study --count 20 --url https://study.example.org
     """
     database = server.database_of(RunDir.existing(run), db)
+    with database.read() as connection:
+        found = [s for study in Study if (s := stored_settings(connection, study)) is not None]
+    # a link opens both studies of a run: the shorter promise counts
+    days = min(s.retention_days for s in found or [Settings(study=Study.cmos)])
     for _ in range(count):
         code = secrets.token_urlsafe(12)
-        identity.new_rater(database, "link", code, now=now_ms(), retention_days=365)
+        identity.new_rater(database, "link", code, now=now_ms(), retention_days=days)
         click.echo(f"{url.rstrip('/')}/join/{code}")
     database.close()
 
