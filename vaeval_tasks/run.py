@@ -8,6 +8,7 @@
 ``scores.parquet``        automatic scores
 ``pairs.parquet``         the frozen design
 ``ratings.parquet`` …     the export of the collection
+``judge_ratings.parquet`` ratings by judge models, never mixed with people's; ``judges.parquet`` names them
 ========================  ==========================================================
 """
 
@@ -39,6 +40,8 @@ RECORDS: dict[str, type] = {
     "mos": schema.MosRating,
     "comments": schema.Comment,
     "raters": schema.Rater,
+    "judge_ratings": schema.Rating,
+    "judges": schema.Rater,
 }
 
 

@@ -44,7 +44,10 @@ def test_overlap_ranks_need_every_interval() -> None:
 
 def test_rubrics_may_be_keys_or_labels_and_mos_may_be_missing(tmp_path: Path) -> None:
     path = write(
-        tmp_path, "naturalness,X,1010,,", "Naturalness,Y,990,,", header="rubric,model,cmos_elo,cmos_elo_lo,cmos_elo_hi\n"
+        tmp_path,
+        "naturalness,X,1010,,",
+        "Naturalness,Y,990,,",
+        header="rubric,model,cmos_elo,cmos_elo_lo,cmos_elo_hi\n",
     )
     board = published_board(path)
     page = next(p for p in board.pages if p.rubric is BY_KEY["naturalness"])
@@ -75,7 +78,7 @@ def test_bad_cells_are_named(tmp_path: Path, rows: list[str], said: str) -> None
 
 
 def test_unknown_rubrics_get_a_suggestion(tmp_path: Path) -> None:
-    with pytest.raises(UnknownNameError, match="row 1, field 'rubric'.*Did you mean 'Naturalness'"):
+    with pytest.raises(UnknownNameError, match=r"row 1, field 'rubric'.*Did you mean 'Naturalness'"):
         published_board(write(tmp_path, "Humanness,Naturalnes,X,1000,,,,,"))
 
 

@@ -15,6 +15,7 @@ __all__ = ["cli", "main"]
 # verb: (module below vaeval_tasks.cli, one line of help). The functions are named after their verbs.
 VERBS: dict[str, tuple[str, str]] = {
     "check": ("check", "Check a run folder: fields, references, audio files, staleness."),
+    "judge": ("judge", "Let an audio-capable chat model rate the pairs, in both orders."),
     "report": ("report", "Draw the board: one HTML file."),
     "weights": ("weights", "Fetch and list model weights, as checked data."),
 }

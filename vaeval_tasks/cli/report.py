@@ -30,6 +30,5 @@ def report(run: Path | None, published: Path | None, out: Path | None, title: st
         if out is None:
             raise click.UsageError("--published needs --out FILE.")
         board = published_board(published, title=title)
-    target = out
-    write_text(target, render(board))
-    click.echo(f"{target}: {target.stat().st_size / 1e6:.2f} MB")
+        write_text(out, render(board))
+        click.echo(f"{out}: {out.stat().st_size / 1e6:.2f} MB")

@@ -124,12 +124,16 @@ def render(board: Board) -> str:
     """Return the page of a board."""
     script, style = _source("board.js"), _source("board.css")
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
-    return _environment().get_template("board.html").render(
-        board=board,
-        families=_families(board.pages),
-        axis=elo_axis(all_standings(board.pages)),
-        script=Markup(script),  # noqa: S704 - our own file
-        style=Markup(style),  # noqa: S704 - our own file
-        script_hash=f"sha256-{digest}",
-        min_slice=MIN_SLICE,
+    return (
+        _environment()
+        .get_template("board.html")
+        .render(
+            board=board,
+            families=_families(board.pages),
+            axis=elo_axis(all_standings(board.pages)),
+            script=Markup(script),  # noqa: S704 - our own file
+            style=Markup(style),  # noqa: S704 - our own file
+            script_hash=f"sha256-{digest}",
+            min_slice=MIN_SLICE,
+        )
     )
