@@ -86,7 +86,8 @@ def messages(
 def read_verdict(text: str, asked: Sequence[Rubric]) -> Verdict:
     """Read the JSON object in an answer; words or a code fence around it do not matter.
 
-    An answer that leaves a question out, adds one, or gives anything but a whole number in range is unusable: to keep its good half would favour the questions that are easy to answer.
+    An answer that leaves a question out, adds one, or gives anything but a whole number in range is unusable: to
+    keep its good half would favour the questions that are easy to answer.
     """
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start:
