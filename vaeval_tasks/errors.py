@@ -34,8 +34,8 @@ class VaevalError(Exception):
     """A problem that the user can fix. Its message names the thing, the place and the next step."""
 
 
-class InputError(VaevalError):
-    """A file, row or field is not what it must be.
+class InputError(VaevalError, ValueError):
+    """A file, row or field is not what it must be. It is a ValueError too, as users of ``evaluate`` expect.
 
     Args:
         message: what is wrong and what to do about it.

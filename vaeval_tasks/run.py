@@ -21,6 +21,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from vaeval_tasks import __version__, schema, tables
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.files import sha256_file, write_text
@@ -95,17 +97,20 @@ class RunDir:
         """
         return tables.read_parquet(self.path(table), RECORDS[table])
 
-    def write(self, table: str, rows: Iterable[Any], *, made_by: str, inputs: Iterable[str] = (), **about: Any) -> None:
+    def write(
+        self, table: str, rows: Iterable[Any] | pa.Table, *, made_by: str, inputs: Iterable[str] = (), **about: Any
+    ) -> None:
         """Write a table atomically and record in ``run.json`` what made it.
 
         Args:
             table: the table's name.
-            rows: its records.
+            rows: its records, or an Arrow table of them.
             made_by: the command or function.
             inputs: names of the tables it was made from; their hashes are kept so that staleness shows.
             about: anything else worth keeping (seed, settings); JSON values.
         """
-        rows = list(rows)
+        if not isinstance(rows, pa.Table):
+            rows = list(rows)
         path = self.path(table)
         tables.write_parquet(path, RECORDS[table], rows)
         manifest = self.manifest()

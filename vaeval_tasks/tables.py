@@ -133,9 +133,10 @@ def from_row(record: type[R], row: dict[str, Any], *, path: str | Path | None = 
     return record(**values)
 
 
-def write_parquet(path: str | Path, record: type, rows: Iterable[Any]) -> None:
-    """Write records to a parquet file, atomically."""
-    table = pa.Table.from_pylist([to_row(r) for r in rows], schema=arrow_schema(record))
+def write_parquet(path: str | Path, record: type, rows: Iterable[Any] | pa.Table) -> None:
+    """Write records, or a ready Arrow table of the record's schema, to a parquet file, atomically."""
+    schema = arrow_schema(record)
+    table = rows.cast(schema) if isinstance(rows, pa.Table) else pa.Table.from_pylist([to_row(r) for r in rows], schema)
     with atomic_path(path) as temporary:
         pq.write_table(table, temporary, compression="zstd")
 

@@ -203,9 +203,10 @@ def reference(name: str, *, path: str | Path | None = None) -> Path:
 
     try:
         found = Path(hf_hub_download(pin.repo, pin.file))
-    except Exception as error:
+    except OSError as error:
         raise MissingWeightsError(
-            f"the weights {name!r} could not be fetched from the Hub ({pin.repo}, {pin.file}): {error}. "
+            f"the weights {name!r} could not be fetched from the Hub ({pin.repo}, {pin.file}): "
+            f"{str(error).splitlines()[0]} "
             "Give their local path instead, or use the offline backend."
         ) from error
     return checked(found, pin.sha256)

@@ -14,6 +14,15 @@ __all__ = ["cli", "main"]
 
 # verb: (module below vaeval_tasks.cli, one line of help). The functions are named after their verbs.
 VERBS: dict[str, tuple[str, str]] = {
+    "rank": ("rank", "Rank models from comparative ratings, with intervals."),
+    "agree": ("agree", "How far raters agree, and how stable the ranking is."),
+    "cluster": ("cluster", "Which rubrics measure the same."),
+    "mos": ("mos", "Mean opinion scores of single responses."),
+    "themes": ("themes", "What free-text comments speak of."),
+    "tables": ("tables", "Write every published table of a study."),
+    "simulate": ("simulate", "Make a study with known truth."),
+    "power": ("simulate", "How wide intervals will be, and how many ratings a width takes."),
+    "publish": ("publish", "Upload a metric module to the Hub as a Space."),
     "check": ("check", "Check a run folder: fields, references, audio files, staleness."),
     "judge": ("judge", "Let an audio-capable chat model rate the pairs, in both orders."),
     "report": ("report", "Draw the board: one HTML file."),

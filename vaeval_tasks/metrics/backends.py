@@ -54,7 +54,10 @@ class JudgeItem:
 class Judge(Protocol):
     """Decides whether an answer is right or good: 1, 0, or None where it gives no verdict."""
 
-    signature: str
+    @property
+    def signature(self) -> str:
+        """Backend, model, weight checksum and settings: two scores compare only where this agrees."""
+        ...
 
     def judge(self, items: Sequence[JudgeItem]) -> list[Scored]:
         """Return a verdict for each item.
@@ -68,7 +71,10 @@ class Judge(Protocol):
 class SpeechQuality(Protocol):
     """Predicts a mean opinion score, 1 to 5."""
 
-    signature: str
+    @property
+    def signature(self) -> str:
+        """Backend, model, weight checksum and settings: two scores compare only where this agrees."""
+        ...
 
     def score(self, clips: Sequence[Clip]) -> list[Scored]:
         """Return a MOS for each clip; clips that are silent or too short have none."""
@@ -78,7 +84,10 @@ class SpeechQuality(Protocol):
 class Recogniser(Protocol):
     """Writes down what was said."""
 
-    signature: str
+    @property
+    def signature(self) -> str:
+        """Backend, model, weight checksum and settings: two scores compare only where this agrees."""
+        ...
 
     def transcribe(self, clips: Sequence[Clip]) -> list[str]:
         """Return a transcript for each clip; a clip without speech gives an empty one."""
@@ -88,7 +97,10 @@ class Recogniser(Protocol):
 class SpeakerEncoder(Protocol):
     """Turns a voice into a vector."""
 
-    signature: str
+    @property
+    def signature(self) -> str:
+        """Backend, model, weight checksum and settings: two scores compare only where this agrees."""
+        ...
 
     def embed(self, clips: Sequence[Clip]) -> list[NDArray[np.float32] | None]:
         """Return a unit vector for each clip, None where there is too little speech."""
@@ -98,7 +110,10 @@ class SpeakerEncoder(Protocol):
 class EmotionRecogniser(Protocol):
     """Hears emotions."""
 
-    signature: str
+    @property
+    def signature(self) -> str:
+        """Backend, model, weight checksum and settings: two scores compare only where this agrees."""
+        ...
 
     def probabilities(self, clips: Sequence[Clip]) -> list[dict[str, float] | None]:
         """Return the probability of each emotion for each clip, None where nothing can be heard."""

@@ -1,0 +1,54 @@
+"""Demo page of the module: ``python app.py`` here, or a Space."""
+
+import csv
+import io
+from pathlib import Path
+
+import evaluate
+import gradio as gr
+from evaluate.utils.gradio import parse_readme
+from vaeval_tasks.errors import VaevalError
+
+HERE = Path(__file__).resolve().parent
+module = evaluate.load(str(HERE / "rater_agreement.py"), keep_in_memory=True)
+
+EXAMPLE = """\
+unit,rater,score
+u1,r1,2
+u1,r2,1
+u2,r1,-1
+u2,r2,-2
+u3,r1,0
+u3,r2,0
+"""
+
+
+def score(table):
+    rows = list(csv.DictReader(io.StringIO(table or "")))
+    if not rows:
+        raise gr.Error("Paste a table: a header line, then one rating a line.")
+    columns = {name: [row[name] or "" for row in rows] for name in rows[0] if name is not None}
+    try:
+        if "score" in columns:
+            columns["score"] = [float(value) for value in columns["score"]]
+        return module.compute(**columns)
+    except ValueError as error:
+        raise gr.Error(f"score: {error}") from error
+    except TypeError as error:
+        raise gr.Error(f"The header names a column that the module does not have: {error}") from error
+    except VaevalError as error:
+        raise gr.Error(str(error)) from error
+
+
+demo = gr.Interface(
+    fn=score,
+    inputs=gr.Textbox(lines=12, max_length=1_000_000, label="Ratings (CSV)", value=EXAMPLE),
+    outputs=gr.JSON(label="Result"),
+    title="Agreement between raters",
+    description=module.description,
+    article=parse_readme(HERE / "README.md"),
+    api_name="score",
+)
+
+if __name__ == "__main__":
+    demo.launch()

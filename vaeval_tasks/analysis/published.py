@@ -1,0 +1,211 @@
+"""Every published table of a study, from one run folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vaeval_tasks.analysis.agreement import agreement_rows, agreement_table, split_half_rows, split_half_table
+from vaeval_tasks.analysis.boards import board_table
+from vaeval_tasks.analysis.comments import load_comments, theme_rows
+from vaeval_tasks.analysis.engines import engine_table
+from vaeval_tasks.analysis.entities import Level
+from vaeval_tasks.analysis.leaderboard import Settings, rank
+from vaeval_tasks.analysis.lexicon import load_lexicon
+from vaeval_tasks.analysis.mos import MosTable, load_mos, mos_rows
+from vaeval_tasks.analysis.mos_tables import table_a4, table_a5, table_a6, table_a7, table_a10
+from vaeval_tasks.analysis.panel import pool_table, prompt_table
+from vaeval_tasks.analysis.ratings import Ratings, load_ratings
+from vaeval_tasks.analysis.rubric_groups import cluster_table, clusters, correlation_table, published_pool
+from vaeval_tasks.analysis.source import Source, prompt_level
+from vaeval_tasks.analysis.table import Table
+from vaeval_tasks.analysis.voices import margin_table, model_margins
+from vaeval_tasks.errors import EstimationError
+from vaeval_tasks.stats import Draws, Progress
+
+__all__ = ["StudyTables", "study_tables"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyTables:
+    """The tables that could be made, and why others could not."""
+
+    tables: tuple[Table, ...]
+    missing: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Study:
+    """What the tables are made from."""
+
+    source: Source
+    ratings: Ratings
+    mos: MosTable | None
+    draws: Draws
+    splits: int
+    progress: Progress | None
+
+    @property
+    def rubrics(self) -> tuple[str, ...]:
+        return self.ratings.data.rubrics
+
+
+def _a9(study: _Study, models: Sequence[str]) -> Table:
+    """Return table A9: theme rates in percent, a column a model."""
+    comments = load_comments(study.source)
+    found = theme_rows(comments, load_lexicon(), Level.model, study.draws)
+    themes = dict.fromkeys(row["theme"] for row in found)
+    cells = {(row["theme"], row["entity"]): row for row in found}
+    rows = []
+    for theme in themes:
+        row: dict[str, Any] = {"theme": theme}
+        for model in models:
+            cell = cells.get((theme, model), {})
+            for name, key in ((model, "rate"), (f"{model} low", "low"), (f"{model} high", "high")):
+                row[name] = None if cell.get(key) is None else 100 * cell[key]
+        rows.append(row)
+    sizes = {row["entity"]: (row["n_comments"], row["n_raters"], row["n_prompts"]) for row in found}
+    counts = "; ".join(
+        f"{m} {sizes[m][0]:.0f} comments, {sizes[m][1]} raters, {sizes[m][2]} prompts" for m in models if m in sizes
+    )
+    return Table(
+        name="A9",
+        title="A9: theme mention rate by model, percent of its comments, 95 % intervals",
+        columns=tuple(rows[0]),
+        rows=tuple(rows),
+        digits={c: 1 for c in rows[0] if c != "theme"},
+        notes=(counts,),
+    )
+
+
+def _a1(study: _Study) -> Table:
+    mos = study.mos.raters if study.mos else ()
+    return pool_table(list(study.source.raters.values()), study.ratings.raters, mos)
+
+
+def _a3(study: _Study) -> Table:
+    rows = split_half_rows(
+        study.ratings,
+        study.rubrics,
+        (Level.config, Level.model),
+        splits=study.splits,
+        seed=study.draws.seed,
+        progress=study.progress,
+    )
+    return split_half_table(rows)
+
+
+def _a6(study: _Study, models: Sequence[str]) -> Table:
+    if study.mos is None:
+        raise ValueError("table A6 needs MOS ratings")
+    return table_a6(study.mos, models, study.draws)
+
+
+def _margins(study: _Study, level: Level, name: str, title: str) -> Table:
+    return margin_table(name, title, model_margins(study.ratings, level, study.rubrics, study.draws))
+
+
+def _clusters(study: _Study) -> Table:
+    found = clusters(
+        study.ratings,
+        [r for r in study.rubrics if r != "overall"],
+        level=Level.model,
+        k=2,
+        draws=study.draws,
+        halves=500,
+        pool=published_pool(study.ratings.at(Level.model).entities),
+    )
+    return cluster_table(found)
+
+
+def _slices(study: _Study, settings: Settings) -> Table:
+    """Return the overall board of every category and difficulty level that can be ranked."""
+    ratings, rows, notes = study.ratings, list[dict[str, Any]](), list[str]()
+    fields = {
+        "category": [ratings.prompt_info[p].category for p in ratings.prompts],
+        "level": [prompt_level(ratings.prompt_info[p]) for p in ratings.prompts],
+    }
+    for name, values in fields.items():
+        for value in sorted(set(values)):
+            inside = np.array([v == value for v in values])[ratings.data.prompt]
+            try:
+                board = rank(ratings.subset(inside), level=Level.model, rubrics=["overall"], settings=settings)
+            except EstimationError as error:
+                notes.append(f"{name} {value}: {error}")
+                continue
+            rows += [{"field": name, "slice": value, **row} for row in board_table(board).rows]
+            notes += [f"{name} {value}: {note}" for note in board.notes]
+    columns = ("field", "slice", "rank", "entity", "elo", "low", "high", "n_ratings", "n_raters", "n_prompts")
+    title = "Overall preference by category and difficulty, each slice fitted on its own"
+    digits = {"elo": 1, "low": 1, "high": 1}
+    return Table(name="board_slices", title=title, columns=columns, rows=tuple(rows), digits=digits, notes=tuple(notes))
+
+
+def _rivals(order: Sequence[str], mos: Sequence[dict[str, Any]]) -> list[str]:
+    """Return the models with the one people prefer first and the one with the best MOS second (if it is another)."""
+    best = [row["entity"] for row in mos if row["rubric"] == "overall"][:1]
+    return list(dict.fromkeys([order[0], *best, *order[1:]]))
+
+
+def study_tables(
+    source: Source, *, resamples: int, splits: int, seed: int, progress: Progress | None = None
+) -> StudyTables:
+    """Make every published table of a run.
+
+    Args:
+        source: the run folder.
+        resamples: of every bootstrap.
+        splits: rater halves of table A3; 0 leaves it out.
+        seed: of everything drawn.
+        progress: told of replicates and splits as they are done.
+
+    Raises:
+        InputError: the run has no ratings, or a table is not as it must be.
+        EstimationError: the ratings cannot be ranked.
+    """
+    ratings = load_ratings(source)
+    has = {name: source.run is not None and source.run.has(name) for name in ("mos", "comments", "raters", "prompts")}
+    draws = Draws(replicates=resamples, seed=seed)
+    study = _Study(
+        source=source,
+        ratings=ratings,
+        mos=load_mos(source) if has["mos"] else None,
+        draws=draws,
+        splits=splits,
+        progress=progress,
+    )
+    settings = Settings(resamples=resamples, seed=seed)
+    board = rank(ratings, level=Level.model, rubrics=study.rubrics, settings=settings, progress=progress)
+    by_config = rank(ratings, level=Level.config, rubrics=study.rubrics, settings=settings, progress=progress)
+    order = [row.entity for row in board.rows if row.rubric == study.rubrics[0]]
+    mos = mos_rows(study.mos.at(Level.model), study.mos.data.rubrics, draws) if study.mos else []
+    models = _rivals(order, mos)
+    a10 = table_a10(board, mos)
+    no_mos = "" if has["mos"] else "the run has no MOS ratings"
+    no_prompts = "" if has["prompts"] else "the run has no prompts"
+    few = "" if len(models) > 1 else "there is one model"
+    wanted: dict[str, tuple[str, Callable[[], Table]]] = {
+        "A1": ("" if has["raters"] else "the run has no raters", lambda: _a1(study)),
+        "A2": ("", lambda: agreement_table(agreement_rows(ratings, study.rubrics))),
+        "A3": ("" if splits else "--splits is 0", lambda: _a3(study)),
+        "A4": (no_mos, lambda: table_a4(a10)),
+        "A5": (no_mos, lambda: table_a5(mos)),
+        "A6": (no_mos or no_prompts, lambda: _a6(study, models)),
+        "A7": (no_mos or few, lambda: table_a7(ratings, mos, models[0], models[1], draws)),
+        "A8": ("", lambda: correlation_table(ratings, study.rubrics)),
+        "A9": ("" if has["comments"] else "the run has no comments", lambda: _a9(study, order)),
+        "A10": ("", lambda: a10),
+        "board": ("", lambda: board_table(board)),
+        "board_config": ("", lambda: board_table(by_config, name="board_config")),
+        "board_slices": (no_prompts, lambda: _slices(study, settings)),
+        "voice_margin": ("", lambda: _margins(study, Level.voice, "voice_margin", "Margins between voices")),
+        "thinking": ("", lambda: _margins(study, Level.thinking, "thinking", "Margins of higher over lower thinking")),
+        "engines": ("", lambda: engine_table(ratings, study.rubrics, (Level.config, Level.model))),
+        "rubric_clusters": ("", lambda: _clusters(study)),
+        "prompts": (no_prompts, lambda: prompt_table(list(source.prompts.values()))),
+    }
+    made = tuple(make() for reason, make in wanted.values() if not reason)
+    return StudyTables(tables=made, missing={name: reason for name, (reason, _) in wanted.items() if reason})

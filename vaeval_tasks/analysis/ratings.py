@@ -1,0 +1,208 @@
+"""Load comparative ratings: checked, canonical (``a < b``), as integer codes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vaeval_tasks.analysis.entities import Level, entity_names
+from vaeval_tasks.analysis.fields import Names, counts, flags, rubric_names, scores
+from vaeval_tasks.analysis.sheets import Sheet
+from vaeval_tasks.analysis.source import Duplicates, Source
+from vaeval_tasks.errors import InputError, UnknownNameError
+from vaeval_tasks.schema import CMOS_MAX, ModelConfig, Prompt, Rater
+from vaeval_tasks.stats.comparisons import Comparisons, comparisons
+
+__all__ = ["COLUMNS", "Ratings", "load_ratings", "pick_rubrics", "restrict", "unique_rows"]
+
+COLUMNS = ("prompt", "a", "b", "rater", "rubric", "score", "count", "left_is_a")
+"""What a plain file may hold. ``rubric``, ``count`` and ``left_is_a`` may be left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratings:
+    """Comparative ratings of configurations, one a row, positive where ``a`` is preferred."""
+
+    path: Path
+    data: Comparisons
+    """Entities are configurations, sorted by name; every row has ``a < b``."""
+    prompts: tuple[str, ...]
+    """Names of the prompt codes of ``data``."""
+    raters: tuple[str, ...]
+    """Names of the rater codes of ``data``."""
+    has_raters: bool
+    """False for a table of counts, whose raters (and prompts) are not known."""
+    has_prompts: bool
+    configs: dict[str, ModelConfig] = field(default_factory=dict)
+    prompt_info: dict[str, Prompt] = field(default_factory=dict)
+    rater_info: dict[str, Rater] = field(default_factory=dict)
+    side_note: str = ""
+    """Why the side effect cannot be looked at, empty if it can."""
+
+    def at(self, level: Level) -> Comparisons:
+        """Return the comparisons with configurations pooled to models, voices or thinking levels."""
+        names = entity_names(self.data.entities, self.configs, level, self.path)
+        return self.data.relabel(names)
+
+    def subset(self, keep: NDArray[np.bool_]) -> Ratings:
+        """Return the rows where ``keep`` is true, without the configurations that are left without a row."""
+        return replace(
+            self,
+            data=self.data.subset(keep).used(),
+            prompts=tuple(self.prompts[i] for i in np.unique(self.data.prompt[keep])),
+            raters=tuple(self.raters[i] for i in np.unique(self.data.rater[keep])),
+        )
+
+
+def _orientation(source: Source, sheet: Sheet, canonical: bool) -> tuple[NDArray[np.int64], str]:
+    """Return +1 where ``a`` of the file was shown first, and why that is not known if it is not."""
+    if source.has(sheet, "left_is_a"):
+        column = sheet.column(source.name(sheet, "left_is_a"))
+        if column.values == (None,):
+            return np.zeros(sheet.rows, dtype=np.int64), "the file does not keep the side"
+        return np.where(flags(column, sheet.path), 1, -1), ""
+    if canonical:
+        return np.zeros(sheet.rows, dtype=np.int64), "every row has a < b: the file does not keep the order shown"
+    return np.ones(sheet.rows, dtype=np.int64), ""
+
+
+def unique_rows(
+    keep: NDArray[np.int64], columns: list[Names], rule: Duplicates, sheet: Sheet, what: str
+) -> NDArray[np.int64]:
+    """Apply the rule for a second rating of one thing to the kept row numbers.
+
+    Args:
+        keep: row numbers, from 0.
+        columns: what makes two ratings the same one.
+        rule: what to do then.
+        sheet: the file, for messages.
+        what: the columns in words.
+
+    Raises:
+        InputError: there is a second one and the rule is ``error``.
+    """
+    if rule is Duplicates.keep:
+        return keep
+    key = np.zeros(len(keep), dtype=np.int64)
+    for column in columns:
+        key = key * max(len(column.names), 1) + column.codes[keep]
+    order = np.argsort(key, kind="stable")
+    again = key[order][1:] == key[order][:-1]
+    if rule is Duplicates.error and again.any():
+        second = int(order[1:][again].min())
+        first = int(np.argmax(key == key[second]))
+        said = f"the same {what} as row {keep[first] + 1}; take the last or keep both with --duplicates"
+        raise InputError(said, path=sheet.path, row=int(keep[second]) + 1)
+    return np.sort(keep[order[np.append(~again, True)]])
+
+
+def _sides(source: Source, sheet: Sheet) -> tuple[Names, Names]:
+    """Return the columns a and b coded over the same sorted names.
+
+    Raises:
+        InputError: a row compares a configuration with itself.
+    """
+    first, second = source.identifiers(sheet, "a"), source.identifiers(sheet, "b")
+    names = tuple(sorted(set(first.names) | set(second.names)))
+    coded = [
+        Names(names=names, codes=np.array([names.index(n) for n in side.names])[side.codes]) for side in (first, second)
+    ]
+    same = coded[0].codes == coded[1].codes
+    if same.any():
+        row = int(np.argmax(same))
+        said = f"a and b are both {names[coded[0].codes[row]]!r}; a pair has two different ones"
+        raise InputError(said, path=sheet.path, row=row + 1, field=source.name(sheet, "b"))
+    return coded[0], coded[1]
+
+
+def _one(rows: int) -> Names:
+    return Names(names=("all",), codes=np.zeros(rows, dtype=np.int64))
+
+
+def load_ratings(source: Source) -> Ratings:
+    """Read, check and canonicalise the ratings of a run folder or a plain file.
+
+    A file with a ``count`` column is a table of counts and may leave out ``rater`` and ``prompt``.
+
+    Raises:
+        InputError: see the module; the message names file, row and column.
+        UnknownNameError: an unknown rubric, or a renaming or filter of an unknown column.
+    """
+    source.check_columns(COLUMNS)
+    sheet = source.sheet("ratings")
+    counted = source.has(sheet, "count")
+    known = {ours: source.has(sheet, ours) or not counted for ours in ("prompt", "rater")}
+    prompt, rater = (source.identifiers(sheet, x) if known[x] else _one(sheet.rows) for x in ("prompt", "rater"))
+    score = scores(sheet.column(source.name(sheet, "score")), sheet.path, -CMOS_MAX, CMOS_MAX, source.words)
+    rubric = Names(names=("overall",), codes=np.zeros(sheet.rows, dtype=np.int64))
+    if source.has(sheet, "rubric"):
+        rubric = rubric_names(sheet.column(source.name(sheet, "rubric")), sheet.path, any_rubric=source.any_rubric)
+    weight = counts(sheet.column(source.name(sheet, "count")), sheet.path) if counted else np.ones(sheet.rows)
+    a, b = _sides(source, sheet)
+    swap = a.codes > b.codes
+    side, side_note = _orientation(source, sheet, canonical=not swap.any())
+    low = Names(names=a.names, codes=np.minimum(a.codes, b.codes))
+    high = Names(names=a.names, codes=np.maximum(a.codes, b.codes))
+    entering = source.kept(sheet, prompt if known["prompt"] else None, rater if known["rater"] else None)
+    rows = np.flatnonzero(entering & ~np.isnan(score) & (weight > 0))
+    if len(rows) == 0:
+        raise InputError("no rating is left", path=sheet.path)
+    if not counted:
+        columns = [rater, prompt, low, high, rubric]
+        rows = unique_rows(rows, columns, source.duplicates, sheet, "rater, pair and rubric")
+    sign = np.where(swap, -1, 1)
+    present = np.unique(rubric.codes[rows])
+    data = comparisons(
+        entities=a.names,
+        rubrics=[rubric.names[i] for i in present],
+        rubric=np.searchsorted(present, rubric.codes[rows]),
+        a=low.codes[rows],
+        b=high.codes[rows],
+        rater=rater.codes[rows],
+        prompt=prompt.codes[rows],
+        score=(sign * score)[rows].astype(np.int64),
+        weight=weight[rows],
+        side=(sign * side)[rows],
+        scale=CMOS_MAX,
+    )
+    return Ratings(
+        path=source.path,
+        data=data.used(),
+        prompts=tuple(prompt.names[i] for i in np.unique(prompt.codes[rows])),
+        raters=tuple(rater.names[i] for i in np.unique(rater.codes[rows])),
+        has_raters=known["rater"],
+        has_prompts=known["prompt"],
+        configs=source.configs,
+        prompt_info=source.prompts,
+        rater_info=source.raters,
+        side_note=side_note,
+    )
+
+
+def pick_rubrics(names: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the wanted rubrics of those there are; all of them if none is named.
+
+    Raises:
+        UnknownNameError: a wanted one is not among the ratings.
+    """
+    for name in wanted:
+        if name not in names:
+            raise UnknownNameError("rubric", name, names, where="--rubric")
+    return tuple(name for name in names if not wanted or name in wanted)
+
+
+def restrict(data: Comparisons, rubrics: Sequence[str]) -> Comparisons:
+    """Return the rows of some rubrics, in that order, without the entities that are left without a row.
+
+    Raises:
+        UnknownNameError: there is no such rubric.
+    """
+    table = np.full(len(data.rubrics), -1)
+    for i, name in enumerate(rubrics):
+        table[data.rubric_code(name)] = i
+    kept = data.subset(table[data.rubric] >= 0)
+    return replace(kept, rubrics=tuple(rubrics), rubric=table[kept.rubric]).used()

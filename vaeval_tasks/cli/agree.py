@@ -1,0 +1,72 @@
+"""``vaeval agree``: inter-rater agreement and split-half reliability."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from vaeval_tasks.cli.sources import bar, emit, output_options, source_of, source_options
+
+__all__ = ["agree"]
+
+
+@click.command()
+@source_options
+@click.option("--rubric", "rubrics", multiple=True, metavar="KEY", help="Only this rubric; may be repeated.")
+@click.option(
+    "--orientation",
+    type=click.Choice(["mirrored", "presented", "by-id"]),
+    default="mirrored",
+    show_default=True,
+    help="Which side's sign a score takes; mirrored does not depend on the labels.",
+)
+@click.option(
+    "--weights",
+    type=click.Choice(["quadratic", "linear", "ordinal", "identity"]),
+    default="quadratic",
+    show_default=True,
+    help="Gwet's agreement weights; identity is AC1.",
+)
+@click.option(
+    "--splits", type=click.IntRange(min=0), default=20_000, show_default=True, help="Random halves of the raters."
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the splits.")
+@output_options
+def agree(
+    rubrics: tuple[str, ...],
+    orientation: str,
+    weights: str,
+    splits: int,
+    seed: int,
+    as_json: bool,
+    out: Path | None,
+    **reading: Any,
+) -> None:
+    """Print Krippendorff's alpha, ICC(1), Gwet's AC2 and the split-half correlation of the ranking.
+
+    Example: vaeval agree RUN --splits 2000
+    """
+    from vaeval_tasks.analysis import agreement as agreement_of
+    from vaeval_tasks.analysis.entities import Level, default_level
+    from vaeval_tasks.analysis.ratings import load_ratings, pick_rubrics
+    from vaeval_tasks.errors import EstimationError
+    from vaeval_tasks.stats import Orientation, Weights
+
+    ratings = load_ratings(source_of(reading))
+    if not ratings.has_raters or not ratings.has_prompts:
+        raise EstimationError(f"{ratings.path}: agreement needs to know who rated what; the file names no raters")
+    chosen = pick_rubrics(ratings.data.rubrics, rubrics)
+    rows = agreement_of.agreement_rows(
+        ratings, chosen, orientation=Orientation(orientation.replace("-", "_")), weights=Weights(weights)
+    )
+    halves: list[dict[str, Any]] = []
+    if splits:
+        levels = [Level.config]
+        if default_level(ratings.data.entities, ratings.configs) is Level.model:
+            levels.append(Level.model)
+        with bar(splits * len(levels), "split halves", "split") as update:
+            halves = agreement_of.split_half_rows(ratings, chosen, levels, splits=splits, seed=seed, progress=update)
+    tables = [agreement_of.agreement_table(rows), *([agreement_of.split_half_table(halves)] if halves else [])]
+    emit({"rows": rows, "split_half": halves}, tables, as_json=as_json, out=out)

@@ -1,0 +1,150 @@
+"""Options that the analysis verbs share: what to read and how, and where the result goes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from tqdm import tqdm
+
+__all__ = [
+    "bar",
+    "emit",
+    "level_option",
+    "output_options",
+    "pairs_of",
+    "resample_options",
+    "source_of",
+    "source_options",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def pairs_of(option: str, texts: Sequence[str], *, split_commas: bool = True) -> list[tuple[str, str]]:
+    """Return the ``NAME=VALUE`` pairs of an option.
+
+    Raises:
+        click.BadParameter: one has no ``=``.
+    """
+    out = []
+    for text in [part for t in texts for part in (t.split(",") if split_commas else [t])]:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise click.BadParameter(f"expected NAME=VALUE, got {text!r}", param_hint=option)
+        out.append((name.strip(), value.strip()))
+    return out
+
+
+def source_options(command: F) -> F:
+    """Add the argument SOURCE and how to read it."""
+    for decorate in reversed(
+        (
+            click.argument("source", type=click.Path(path_type=Path)),
+            click.option(
+                "--columns",
+                multiple=True,
+                metavar="OURS=THEIRS,…",
+                help="What the file calls our columns, such as a=left,b=right,score=rating.",
+            ),
+            click.option(
+                "--scores",
+                multiple=True,
+                metavar="WORD=SCORE,…",
+                help="Words for scores, such as a=1,b=-1,same=0; WORD=drop leaves its rows out.",
+            ),
+            click.option(
+                "--where",
+                multiple=True,
+                metavar="FIELD=VALUE",
+                help="Only such prompts (a run: category, level, difficulty, condition) or rows (a file: any column). "
+                "May be repeated: one field, either value; several fields, all of them.",
+            ),
+            click.option("--encoding", default="utf-8", show_default=True, help="Of a text file."),
+            click.option(
+                "--duplicates",
+                type=click.Choice(["error", "last", "keep"]),
+                default="error",
+                show_default=True,
+                help="A second rating by one rater of the same thing.",
+            ),
+            click.option("--any-rubric", is_flag=True, help="Take rubric names that are not of the study's twelve."),
+            click.option(
+                "--raters",
+                type=click.Choice(["human", "simulated", "judge"]),
+                help="Which kind, where a run holds several; kinds are never mixed.",
+            ),
+        )
+    ):
+        command = decorate(command)
+    return command
+
+
+def source_of(options: Mapping[str, Any]) -> Any:
+    """Return the source that the options of a verb name."""
+    from vaeval_tasks.analysis.source import Duplicates, Source
+
+    return Source(
+        path=options["source"],
+        columns=dict(pairs_of("--columns", options["columns"])),
+        words=dict(pairs_of("--scores", options["scores"])),
+        where=tuple(pairs_of("--where", options["where"], split_commas=False)),
+        encoding=options["encoding"],
+        duplicates=Duplicates(options["duplicates"]),
+        any_rubric=options["any_rubric"],
+        rater_kind=options["raters"] or "",
+    )
+
+
+def resample_options(command: F) -> F:
+    """Add the seed and the number of bootstrap resamples."""
+    for decorate in (
+        click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of everything drawn."),
+        click.option(
+            "--resamples", type=click.IntRange(min=20), default=1000, show_default=True, help="Bootstrap resamples."
+        ),
+    ):
+        command = decorate(command)
+    return command
+
+
+def level_option(command: F) -> F:
+    """Add ``--by``."""
+    return click.option(
+        "--by",
+        type=click.Choice(["model", "config", "voice", "thinking"]),
+        help="What is compared. [default: model where the names tell models, else config]",
+    )(command)
+
+
+def output_options(command: F) -> F:
+    """Add ``--json`` and ``--out``."""
+    for decorate in (
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table."),
+        click.option("--out", type=click.Path(path_type=Path), help="Write to a .json, .csv or .md file as well."),
+    ):
+        command = decorate(command)
+    return command
+
+
+def emit(result: Mapping[str, Any], tables: Sequence[Any], *, as_json: bool, out: Path | None) -> None:
+    """Write a result to ``--out`` if named, then print it as JSON or as tables."""
+    from vaeval_tasks.analysis.table import plain, write_result
+
+    if out is not None:
+        write_result(out, result, tables)
+    if as_json:
+        click.echo(json.dumps(plain(result), ensure_ascii=False, allow_nan=False))
+    else:
+        click.echo("\n".join(table.text() for table in tables), nl=False)
+
+
+@contextmanager
+def bar(total: int, what: str, unit: str) -> Iterator[Callable[[int], object]]:
+    """Show a progress bar on a terminal, nothing in a pipe."""
+    with tqdm(total=total, desc=what, unit=unit, disable=None) as progress:
+        yield progress.update

@@ -1,0 +1,41 @@
+"""``vaeval tables``: every published table of a study, in one go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from vaeval_tasks.cli.sources import bar, resample_options
+
+__all__ = ["tables"]
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), help="The folder for the tables. [RUN/analysis]")
+@click.option("--splits", type=click.IntRange(min=0), default=20_000, show_default=True, help="Halves for table A3.")
+@click.option(
+    "--raters", type=click.Choice(["human", "simulated", "judge"]), help="Which kind, where there are several."
+)
+@resample_options
+def tables(run: Path, out: Path | None, splits: int, raters: str | None, seed: int, resamples: int) -> None:
+    """Write every published table of a run as CSV and Markdown: A1 to A10, board, voice_margin, thinking.
+
+    A table whose input the run does not have is named with the reason, and not written.
+
+    Example: vaeval tables RUN --out tables
+    """
+    from vaeval_tasks.analysis.published import study_tables
+    from vaeval_tasks.analysis.source import Source
+    from vaeval_tasks.run import RunDir
+
+    source = Source(path=RunDir.existing(run).root, rater_kind=raters or "")
+    with bar(2 * resamples + 2 * splits, "tables", "draw") as update:
+        made = study_tables(source, resamples=resamples, splits=splits, seed=seed, progress=update)
+    folder = out or run / "analysis"
+    for table in made.tables:
+        paths = table.write(folder)
+        click.echo(f"{table.name}: {paths[0]}, {paths[1].name}")
+    for name, reason in made.missing.items():
+        click.echo(f"{name}: not written, {reason}")

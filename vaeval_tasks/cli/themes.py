@@ -1,0 +1,59 @@
+"""``vaeval themes``: what free-text comments speak of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from vaeval_tasks.cli.sources import emit, level_option, output_options, resample_options, source_of, source_options
+
+__all__ = ["themes"]
+
+
+@click.command()
+@source_options
+@level_option
+@click.option(
+    "--lexicon", type=click.Path(path_type=Path), help="Themes and their words, a YAML file. [the ten published]"
+)
+@click.option(
+    "--clusters", type=click.IntRange(min=0), default=8, show_default=True, help="Unsupervised clusters; 0 for none."
+)
+@click.option("--show-lexicon", is_flag=True, help="Print the lexicon that is used, to copy and edit, and stop.")
+@resample_options
+@output_options
+def themes(
+    by: str | None,
+    lexicon: Path | None,
+    clusters: int,
+    show_lexicon: bool,
+    seed: int,
+    resamples: int,
+    as_json: bool,
+    out: Path | None,
+    **reading: Any,
+) -> None:
+    """Print how often the comments on each entity mention each theme, and clusters of comments.
+
+    SOURCE is a run folder, or a file with the columns prompt, config, rater, text.
+
+    Example: vaeval themes RUN --clusters 0
+    """
+    from vaeval_tasks.analysis import comments as found_in
+    from vaeval_tasks.analysis.entities import Level, default_level
+    from vaeval_tasks.analysis.lexicon import DEFAULT, load_lexicon
+    from vaeval_tasks.stats import Draws
+
+    words = load_lexicon(lexicon or DEFAULT)
+    if show_lexicon:
+        click.echo((lexicon or DEFAULT).read_text(encoding="utf-8"), nl=False)
+        return
+    comments = found_in.load_comments(source_of(reading))
+    level = Level(by) if by else default_level(comments.configs, comments.known)
+    draws = Draws(replicates=resamples, seed=seed)
+    rows = found_in.theme_rows(comments, words, level, draws)
+    groups = found_in.comment_clusters(comments, level, draws, k=clusters, seed=seed) if clusters else ()
+    tables = [found_in.theme_table(rows), *([found_in.cluster_table(groups)] if groups else [])]
+    emit(found_in.themes_json(comments, rows, groups), tables, as_json=as_json, out=out)

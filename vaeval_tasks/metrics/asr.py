@@ -1,0 +1,123 @@
+"""Speech recognition with Whisper on CTranslate2 (faster-whisper): offline base or tiny.en, reference large-v3."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from vaeval_tasks import weights
+from vaeval_tasks.audio import Clip
+from vaeval_tasks.errors import MissingWeightsError
+from vaeval_tasks.files import sha256_file
+from vaeval_tasks.metrics.common import require, short, signature, unusable
+
+__all__ = ["WhisperRecogniser"]
+
+RATE = 16_000
+MIN_SECONDS = 0.1
+_FEATURE = "speech recognition"
+
+
+class WhisperRecogniser:
+    """Write down speech: greedy, temperature 0, no timestamps, so that the same clip gives the same text.
+
+    A clip in which the voice detector finds no speech gives an empty transcript; Whisper itself would make up words.
+
+    Args:
+        model: a name of offline weights (``whisper-base``, ``whisper-tiny.en``), the path of a folder with
+            CTranslate2 weights, or a name that faster-whisper finds on the Hub (``large-v3``).
+        language: a language code, or None to let Whisper detect it clip by clip.
+        device: ``cpu`` or ``cuda``; by default CUDA where there is one.
+    """
+
+    def __init__(self, model: str = "whisper-base", *, language: str | None = "en", device: str | None = None) -> None:
+        self._name = str(model)
+        self._language = language
+        self._device = device or "auto"
+
+    @cached_property
+    def signature(self) -> str:
+        """Model, checksum and decoding settings."""
+        pin = weights.OFFLINE.get(self._name)
+        sha = pin.sha256 if pin else sha256_file(self._folder / "model.bin")
+        name = self._name if pin else Path(self._name).name
+        return signature(
+            "faster-whisper",
+            model=name,
+            weights=short(sha),
+            language=self._language or "auto",
+            decoding="greedy",
+            vad="silero",
+        )
+
+    @cached_property
+    def _folder(self) -> Path:
+        if self._name in weights.OFFLINE:
+            return weights.offline(self._name).parent
+        folder = Path(self._name)
+        if not folder.is_dir():
+            folder = self._from_hub()
+        if not (folder / "model.bin").is_file():
+            raise MissingWeightsError(
+                f"{folder}: no model.bin inside; it is not a folder of CTranslate2 Whisper weights"
+            )
+        return folder
+
+    def _from_hub(self) -> Path:
+        whisper = require("faster_whisper", _FEATURE, extra="offline")
+        try:
+            return Path(whisper.download_model(self._name))
+        except (OSError, ValueError) as error:
+            raise MissingWeightsError(
+                f"the Whisper weights {self._name!r} are neither a folder nor could they be fetched from the Hub: "
+                f"{str(error).splitlines()[0]} Give a local folder, or use the offline backend."
+            ) from error
+
+    @cached_property
+    def _model(self) -> Any:
+        whisper = require("faster_whisper", _FEATURE, extra="offline")
+        folder = str(self._folder)
+        # int8 is what was measured on CPUs; "auto" keeps the stored precision on GPUs
+        return whisper.WhisperModel(folder, device=self._device, compute_type=self._precision, local_files_only=True)
+
+    @property
+    def _precision(self) -> str:
+        cuda = require("ctranslate2", _FEATURE, extra="offline").get_cuda_device_count() > 0
+        return "float16" if cuda and self._device != "cpu" else "int8"
+
+    def transcribe(self, clips: Sequence[Clip]) -> list[str]:
+        """Return a transcript for each clip; empty where nothing was said.
+
+        Raises:
+            MissingWeightsError: the weights are not there.
+            MissingDependencyError: faster-whisper is not installed.
+        """
+        return [self._one(clip) for clip in tqdm(clips, desc="transcripts", unit="clip", disable=None)]
+
+    def _one(self, clip: Clip) -> str:
+        if unusable(clip, min_seconds=MIN_SECONDS):
+            return ""
+        samples = clip.at(RATE).samples
+        if not _speaks(samples):
+            return ""
+        segments, _ = self._model.transcribe(
+            samples,
+            language=self._language,
+            beam_size=1,
+            temperature=0.0,
+            condition_on_previous_text=False,
+            without_timestamps=True,
+        )
+        return " ".join(segment.text.strip() for segment in segments).strip()
+
+
+def _speaks(samples: NDArray[np.float32]) -> bool:
+    """Whether the voice detector finds speech in (n,) samples at 16 kHz; quiet clips are raised to full scale first."""
+    vad = require("faster_whisper.vad", _FEATURE, extra="offline")
+    return bool(vad.get_speech_timestamps(samples / np.max(np.abs(samples))))

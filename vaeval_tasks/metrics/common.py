@@ -1,0 +1,59 @@
+"""Signatures of scores, and what backends share: optional libraries and the gate for unusable sound."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from vaeval_tasks.audio import Clip
+from vaeval_tasks.errors import MissingDependencyError
+
+__all__ = ["pick_device", "require", "short", "signature", "unusable"]
+
+
+def signature(backend: str, **facts: object) -> str:
+    """Return ``backend|key:value|…``; two scores compare only where their signatures are equal."""
+    return "|".join([backend, *(f"{key}:{value}" for key, value in facts.items())])
+
+
+def short(sha256: str) -> str:
+    """Return the part of a checksum that signatures carry."""
+    return sha256[:12]
+
+
+def require(module: str, feature: str, *, extra: str) -> ModuleType:
+    """Import an optional library.
+
+    Raises:
+        MissingDependencyError: it is not installed; the message names the extra.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module.partition(".")[0]:
+            raise
+        raise MissingDependencyError(feature, error.name, extra=extra) from None
+
+
+def pick_device(torch: Any, device: str | None) -> Any:
+    """Return the torch device of that name; by default CUDA where there is one, else the CPU."""
+    return torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+
+
+def unusable(clip: Clip, *, min_seconds: float) -> str:
+    """Return why a clip cannot be scored, empty where it can.
+
+    Models give plausible numbers to silence and to clips of a few milliseconds, so these are kept from them.
+    """
+    if len(clip.samples) == 0:
+        return "no samples"
+    if not np.all(np.isfinite(clip.samples)):
+        return "NaN or infinite samples"
+    if clip.silent:
+        return "silent (never above -60 dBFS)"
+    if clip.seconds < min_seconds:
+        return f"shorter than {min_seconds:g} s ({clip.seconds:.2f} s)"
+    return ""

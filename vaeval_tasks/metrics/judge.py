@@ -1,0 +1,41 @@
+"""Judges of content: rules offline, a language model behind an OpenAI-compatible endpoint for the reference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from vaeval_tasks.errors import InputError
+from vaeval_tasks.metrics.judge_http import DEFAULT_MODEL, HttpJudge
+from vaeval_tasks.metrics.judge_prompts import FAMILIES, Family, Prompts, family, load_prompts, parse_verdict
+from vaeval_tasks.metrics.judge_rules import RulesJudge
+
+__all__ = [
+    "DEFAULT_MODEL",
+    "FAMILIES",
+    "Family",
+    "HttpJudge",
+    "Prompts",
+    "RulesJudge",
+    "family",
+    "load_prompts",
+    "parse_verdict",
+    "pick_judge",
+]
+
+
+def pick_judge(
+    profile: str, *, url: str | None = None, model: str | None = None, prompts: str | Path | None = None
+) -> HttpJudge | RulesJudge:
+    """Return the judge at ``url``; without one, the rules, where the profile is ``offline``.
+
+    Raises:
+        InputError: the reference profile has no ``url``, the rules were given a model or prompts, or the prompts are
+            wrong.
+    """
+    if url:
+        return HttpJudge(url, model=model or DEFAULT_MODEL, prompts=prompts)
+    if profile == "reference":
+        raise InputError("the reference judge needs the base of its endpoint, such as http://localhost:8000/v1")
+    if model or prompts:
+        raise InputError("a judge model or prompts need the judge's address too: the offline rules take neither")
+    return RulesJudge()

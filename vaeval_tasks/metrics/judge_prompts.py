@@ -1,0 +1,150 @@
+"""The judge's prompts, one text file a task, and the verdict that ends its answer.
+
+A prompt file is plain text with placeholders in braces (:data:`PLACEHOLDERS`); other braces stay as they are. Each must
+hold ``{answer}`` and name both verdicts of its family: ``[Correct]`` and ``[Incorrect]``, or ``[Good]`` and ``[Bad]``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from vaeval_tasks.errors import InputError, UnknownNameError
+from vaeval_tasks.files import sha256_bytes
+from vaeval_tasks.metrics.backends import JudgeItem, Scored
+
+__all__ = ["FAMILIES", "PLACEHOLDERS", "Family", "Prompts", "family", "load_prompts", "parse_verdict"]
+
+
+class Family(StrEnum):
+    """The two pairs of verdicts."""
+
+    correct = "correct"
+    good = "good"
+
+
+VERDICTS: dict[str, float] = {"correct": 1.0, "incorrect": 0.0, "good": 1.0, "bad": 0.0}
+_OF_FAMILY = {Family.correct: ("correct", "incorrect"), Family.good: ("good", "bad")}
+
+FAMILIES: dict[str, Family] = {
+    "listening_general": Family.correct,
+    "listening_music": Family.correct,
+    "listening_sound": Family.correct,
+    "listening_speech": Family.correct,
+    "speaking_assistant": Family.good,
+    "speaking_emotion": Family.good,
+    "speaking_instruction_following": Family.good,
+    "speaking_multi_round": Family.good,
+    "speaking_reasoning": Family.correct,
+    "speaking_robustness": Family.good,
+    "speaking_roleplay": Family.good,
+    "speaking_safety": Family.good,
+    "viewing_multi_discipline": Family.correct,
+}
+"""The family of each of the 13 tasks (VoiceAssistant-Eval, judge prompts)."""
+
+PLACEHOLDERS = ("question", "references", "answer", "system_prompt", "user_emotion", "assistant_emotions")
+_PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_VERDICT = re.compile(r"\[[\s*_]*(correct|incorrect|good|bad)[\s*_.]*\]", re.IGNORECASE)
+_NOT_GIVEN = "(not given)"
+
+
+def family(task: str) -> Family:
+    """Return the family of a task.
+
+    Raises:
+        UnknownNameError: there is no such task.
+    """
+    if task not in FAMILIES:
+        raise UnknownNameError("task", task, FAMILIES)
+    return FAMILIES[task]
+
+
+def parse_verdict(text: str, kind: Family | None = None) -> Scored:
+    """Return 1 or 0 by the LAST bracketed verdict in a judge's answer, None where there is none.
+
+    Args:
+        text: the whole answer; it may think aloud, and name verdicts on the way.
+        kind: count only the verdicts of this family; by default of either.
+    """
+    allowed = _OF_FAMILY[kind] if kind else tuple(VERDICTS)
+    found = [m for m in _VERDICT.findall(text) if m.lower() in allowed]
+    if not found:
+        return Scored(value=None, detail=f"no verdict in the judge's answer: {_tail(text)}")
+    return Scored(value=VERDICTS[found[-1].lower()], detail=_tail(text))
+
+
+def _tail(text: str) -> str:
+    """Return the end of an answer, on one line, short enough for a table."""
+    line = " ".join(text.split())
+    return line if len(line) <= 300 else f"…{line[-300:]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompts:
+    """The prompts of all 13 tasks."""
+
+    texts: dict[str, str]
+    """Task: template."""
+
+    @property
+    def sha256(self) -> str:
+        """The checksum of all templates, in the order of the tasks' names."""
+        return sha256_bytes("\0".join(f"{task}\0{self.texts[task]}" for task in sorted(self.texts)).encode())
+
+    def render(self, item: JudgeItem) -> str:
+        """Return what the judge is asked about an item. Empty fields read ``(not given)``.
+
+        Raises:
+            UnknownNameError: there is no such task.
+        """
+        family(item.task)
+        values = {
+            "question": item.question,
+            "references": "\n".join(item.references),
+            "answer": item.answer,
+            "system_prompt": item.system_prompt,
+            "user_emotion": item.user_emotion,
+            "assistant_emotions": item.assistant_emotions,
+        }
+        # one pass, so that braces inside an answer are never filled in
+        return _PLACEHOLDER.sub(
+            lambda m: (values[m[1]].strip() or _NOT_GIVEN) if m[1] in values else m[0], self.texts[item.task]
+        )
+
+
+def load_prompts(folder: str | Path | None = None) -> Prompts:
+    """Read ``<task>.txt`` of all 13 tasks from a folder, by default our own wording.
+
+    Raises:
+        InputError: the folder or a task's file is missing, or a file has an unknown placeholder, no ``{answer}``, or
+            does not name both verdicts.
+    """
+    root = Path(folder) if folder is not None else Path(__file__).parent / "prompts"
+    if not root.is_dir():
+        raise InputError("no such folder of judge prompts", path=root)
+    for path in root.glob("*.txt"):
+        if path.stem not in FAMILIES:
+            raise InputError(str(UnknownNameError("task", path.stem, FAMILIES)), path=path)
+    return Prompts(texts={task: _read(root / f"{task}.txt", kind) for task, kind in FAMILIES.items()})
+
+
+def _read(path: Path, kind: Family) -> str:
+    if not path.is_file():
+        raise InputError("the judge prompt of this task is missing; a folder needs one file for each task", path=path)
+    try:
+        text = path.read_text(encoding="utf-8").strip()
+    except UnicodeDecodeError as error:
+        raise InputError(f"is not UTF-8 text ({error})", path=path) from None
+    used = set(_PLACEHOLDER.findall(text))
+    for name in sorted(used - set(PLACEHOLDERS)):
+        raise InputError(str(UnknownNameError("placeholder", name, PLACEHOLDERS)), path=path)
+    if "answer" not in used:
+        raise InputError("has no {answer} placeholder", path=path)
+    named = {v.lower() for v in _VERDICT.findall(text)}
+    for verdict in _OF_FAMILY[kind]:
+        if verdict not in named:
+            raise InputError(f"never names the verdict [{verdict.capitalize()}]", path=path)
+    return text + "\n"

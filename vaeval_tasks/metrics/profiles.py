@@ -1,0 +1,127 @@
+"""The two sets of backends: ``offline`` runs without a network, on pulled weights; ``reference`` is the paper's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from vaeval_tasks.errors import InputError, UnknownNameError
+from vaeval_tasks.metrics.asr import WhisperRecogniser
+from vaeval_tasks.metrics.backends import EmotionRecogniser, Judge, Recogniser, SpeakerEncoder, SpeechQuality
+from vaeval_tasks.metrics.distillmos import DistillMos
+from vaeval_tasks.metrics.emotion import NO_EMOTION_SIGNATURE, EmotionClassifier
+from vaeval_tasks.metrics.judge import pick_judge
+from vaeval_tasks.metrics.resemblyzer import Resemblyzer
+from vaeval_tasks.metrics.utmos import Utmos
+from vaeval_tasks.metrics.wespeaker import WeSpeaker
+
+__all__ = ["PROFILES", "Scorers", "load_scorers", "speaker_encoder", "speech_quality"]
+
+PROFILES = ("offline", "reference")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scorers:
+    """The backends of one scoring run; None where the profile has none."""
+
+    judge: Judge | None
+    speech: SpeechQuality | None
+    recogniser: Recogniser | None
+    speaker: SpeakerEncoder | None
+    emotion: EmotionRecogniser | None
+
+    def content_signature(self, task: str) -> str:
+        """Return the judge's signature; of ``speaking_emotion`` with that of the emotions it was told."""
+        if self.judge is None:
+            return "judge|model:none"
+        if task != "speaking_emotion":
+            return self.judge.signature
+        return f"{self.judge.signature}|{self.emotion.signature if self.emotion else NO_EMOTION_SIGNATURE}"
+
+
+def check_profile(profile: str) -> None:
+    """Raise UnknownNameError unless there is such a profile."""
+    if profile not in PROFILES:
+        raise UnknownNameError("profile", profile, PROFILES)
+
+
+def speech_quality(profile: str, *, path: str | Path | None = None, device: str | None = None) -> DistillMos | Utmos:
+    """Return the MOS predictor of a profile: Distill-MOS offline, UTMOS22 strong for the reference.
+
+    Raises:
+        UnknownNameError: there is no such profile.
+        InputError: ``path`` was given for the offline backend.
+    """
+    check_profile(profile)
+    if profile == "reference":
+        return Utmos(path=path, device=device)
+    _no_path(path, "Distill-MOS")
+    return DistillMos(device=device)
+
+
+def speaker_encoder(
+    profile: str, *, path: str | Path | None = None, device: str | None = None
+) -> Resemblyzer | WeSpeaker:
+    """Return the speaker encoder of a profile: Resemblyzer offline, WeSpeaker for the reference.
+
+    Raises:
+        UnknownNameError: there is no such profile.
+        InputError: ``path`` was given for the offline backend.
+    """
+    check_profile(profile)
+    if profile == "reference":
+        return WeSpeaker(path=path, device=device)
+    _no_path(path, "Resemblyzer")
+    return Resemblyzer(device=device)
+
+
+def _no_path(path: str | Path | None, name: str) -> None:
+    if path is not None:
+        raise InputError(
+            f"the offline backend {name} has pinned weights and takes no path ({path}); use the reference backend"
+        )
+
+
+def load_scorers(
+    profile: str,
+    *,
+    judge_url: str | None = None,
+    judge_model: str | None = None,
+    judge_prompts: str | Path | None = None,
+    utmos_path: str | Path | None = None,
+    asr_model: str | None = None,
+    speaker_path: str | Path | None = None,
+    emotion_path: str | Path | None = None,
+    device: str | None = None,
+) -> Scorers:
+    """Return the backends of a profile. Nothing is loaded until a backend is used.
+
+    Args:
+        profile: ``offline`` or ``reference``.
+        judge_url: base of an OpenAI-compatible endpoint; the reference needs it, offline it replaces the rules.
+        judge_model: the judge's name there, by default gpt-oss-20b.
+        judge_prompts: a folder with other prompts.
+        utmos_path: a local UTMOS22 strong checkpoint (reference).
+        asr_model: ``whisper-base`` (offline), ``whisper-tiny.en``, ``large-v3`` (reference) or a folder.
+        speaker_path: a local WeSpeaker ONNX file (reference).
+        emotion_path: an audio classifier (reference); ``none`` judges without emotions.
+        device: a torch device; by default CUDA where there is one.
+
+    Raises:
+        UnknownNameError: there is no such profile.
+        InputError: an option does not go with the profile, or the prompts are wrong.
+    """
+    check_profile(profile)
+    reference = profile == "reference"
+    with_emotion = emotion_path != "none" and (reference or emotion_path is not None)
+    return Scorers(
+        judge=pick_judge(profile, url=judge_url, model=judge_model, prompts=judge_prompts),
+        speech=speech_quality(profile, path=utmos_path, device=device),
+        recogniser=WhisperRecogniser(
+            asr_model or ("large-v3" if reference else "whisper-base"),
+            language=None if reference else "en",
+            device=device,
+        ),
+        speaker=speaker_encoder(profile, path=speaker_path, device=device),
+        emotion=EmotionClassifier(emotion_path, device=device) if with_emotion else None,
+    )

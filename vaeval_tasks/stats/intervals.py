@@ -1,0 +1,81 @@
+"""Intervals of a number: percentiles of replicates, or a standard error times a t quantile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import t as student
+
+from vaeval_tasks.stats.draws import Scheme
+
+__all__ = ["Interval", "no_interval", "percentile_interval", "t_interval", "too_few"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """An interval, or the reason why there is none (then every number is None)."""
+
+    low: float | None
+    high: float | None
+    se: float | None
+    low_error: float | None = None
+    """Monte-Carlo standard error of ``low``; None where nothing was drawn."""
+    high_error: float | None = None
+    """Monte-Carlo standard error of ``high``."""
+    replicates: int = 0
+    """Replicates used; 0 where nothing was drawn."""
+    reason: str = ""
+
+    def excludes(self, value: float) -> bool:
+        """Whether the interval is defined and ``value`` lies outside of it."""
+        return self.low is not None and self.high is not None and not self.low <= value <= self.high
+
+
+def no_interval(reason: str) -> Interval:
+    """Return the interval of what has none."""
+    return Interval(low=None, high=None, se=None, reason=reason)
+
+
+def percentile_interval(values: ArrayLike, *, level: float = 0.95) -> Interval:
+    """Return the percentile interval (type 7) of replicates.
+
+    NaN marks replicates in which the number is undefined; they are left out, and if they are the half or more there is
+    no interval. The Monte-Carlo error of an end point is half the distance between the order statistics one binomial
+    standard deviation to its left and right.
+    """
+    drawn = np.asarray(values, dtype=np.float64)
+    kept = np.sort(drawn[np.isfinite(drawn)])
+    n = len(kept)
+    if n < 2 or 2 * n <= len(drawn):
+        return no_interval(f"the number is undefined in {len(drawn) - n} of {len(drawn)} replicates")
+    tails = np.array([(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(kept, tails)
+    spread = np.sqrt(tails * (1 - tails) / n)
+    around = np.quantile(kept, np.clip([tails - spread, tails + spread], 0, 1))
+    errors = (around[1] - around[0]) / 2
+    return Interval(
+        low=float(low),
+        high=float(high),
+        se=float(kept.std(ddof=1)),
+        low_error=float(errors[0]),
+        high_error=float(errors[1]),
+        replicates=n,
+    )
+
+
+def t_interval(estimate: float, variance: float, degrees: float, *, level: float = 0.95) -> Interval:
+    """Return estimate +- t * sqrt(variance)."""
+    se = float(np.sqrt(variance))
+    half = float(student.ppf((1 + level) / 2, degrees)) * se
+    return Interval(low=estimate - half, high=estimate + half, se=se)
+
+
+def too_few(scheme: Scheme, n_raters: int, n_prompts: int) -> str:
+    """Return why resampling by this scheme cannot tell how a number varies, or an empty text."""
+    if scheme in (Scheme.product, Scheme.subset, Scheme.rater) and n_raters < 2:
+        return f"an interval needs the ratings of two raters or more, here is {n_raters}"
+    if scheme in (Scheme.product, Scheme.subset, Scheme.prompt) and n_prompts < 2:
+        return f"an interval needs the ratings of two prompts or more, here is {n_prompts}"
+    return ""

@@ -1,0 +1,148 @@
+"""Refits of all rubrics to many weighted versions of one set of ratings, block by block, on several threads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vaeval_tasks.stats.bradley_terry import partial_wins
+from vaeval_tasks.stats.cumulative import Problem, incidence, solve
+from vaeval_tasks.stats.fits import Engine, Fit
+from vaeval_tasks.stats.kernels import FAILED, FINE, UNDEFINED, refit_all
+from vaeval_tasks.stats.levels import categories
+from vaeval_tasks.stats.tally import Tally, weigh
+
+__all__ = ["FALLBACK_RIDGE", "Plan", "Refits", "plan", "refit_tables", "run_blocks", "weighted_tables"]
+
+Codes = NDArray[np.int64]
+Floats = NDArray[np.float64]
+T = TypeVar("T")
+
+FALLBACK_RIDGE = 1e-2
+"""Precision of the penalty that stands in where a replicate has no finite estimate."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Plan:
+    """What every replicate needs: the ratings, the engine and where to start."""
+
+    tally: Tally
+    engine: Engine
+    strengths: Floats
+    """(rubrics, entities) of the full fits."""
+    edges: Floats
+    """(rubrics, scale + 1): of the full ordinal fits, the threshold just below each level; NaN where there is none."""
+    ridge: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Refits:
+    """What came of a block of replicates."""
+
+    strengths: Floats
+    """(replicates, rubrics, entities); NaN where an entity has no rating in a replicate, or every rating ties."""
+    ridged: NDArray[np.bool_]
+    """(replicates, rubrics): there was no finite maximum, and :data:`FALLBACK_RIDGE` was used."""
+
+
+def plan(counted: Tally, fits: tuple[Fit, ...]) -> Plan:
+    """Prepare the refits of ratings whose full fits are ``fits``, one per rubric."""
+    edges = np.full((len(fits), counted.n_columns // 2 + 1), np.nan)
+    for row, one in enumerate(fits):
+        positive = [level for level in one.levels if level > 0]
+        for level, threshold in zip(positive[len(positive) - len(one.thresholds) :], one.thresholds, strict=True):
+            edges[row, level] = threshold
+    return Plan(
+        tally=counted,
+        engine=fits[0].engine,
+        strengths=np.stack([one.strengths for one in fits]),
+        edges=edges,
+        ridge=fits[0].ridge,
+    )
+
+
+def weighted_tables(task: Plan, by_rater: Floats, by_prompt: Floats) -> Floats:
+    """Return counts (rubrics x scores, pairs, replicates) under the weights of some replicates."""
+    t = task.tally
+    return weigh(
+        t.pair_start, t.rater, t.prompt, t.session_start, t.cell, t.weight, by_rater, by_prompt,
+        t.n_rubrics * t.n_columns,
+    )  # fmt: skip
+
+
+def refit_tables(task: Plan, tables: Floats) -> Refits:
+    """Fit every rubric of every replicate."""
+    n, n_rubrics, m = tables.shape[2], task.tally.n_rubrics, task.strengths.shape[1]
+    strengths, status = np.empty((n, n_rubrics, m)), np.empty((n, n_rubrics), dtype=np.uint8)
+    if task.engine is Engine.massey:
+        _refit_massey(task, tables, strengths, status)
+    else:
+        refit_all(
+            tables, task.tally.first, task.tally.second, task.engine is Engine.bradley_terry, task.strengths,
+            task.edges, task.ridge, strengths, status,
+        )  # fmt: skip
+    ridged = np.zeros((n, n_rubrics), dtype=bool)
+    for replicate, row in np.argwhere(status == FAILED):
+        counts = tables[row * task.tally.n_columns : (row + 1) * task.tally.n_columns, :, replicate].T
+        strengths[replicate, row], ridged[replicate, row] = _refit_safely(task, counts)
+    return Refits(strengths=strengths, ridged=ridged)
+
+
+def _refit_safely(task: Plan, counts: Floats) -> tuple[Floats, bool]:
+    """Fit one table with damped steps from a cold start, and with the fallback ridge if that fails."""
+    if task.engine is Engine.bradley_terry:
+        counts, design = partial_wins(counts, task.tally.n_columns // 2), np.zeros((1, 0))
+    else:
+        used = categories(counts.sum(axis=0))
+        counts, design = counts[:, used.columns], used.design
+    m = task.strengths.shape[1]
+    pairs = incidence(task.tally.first, task.tally.second, m)
+    problem = Problem(counts=counts, incidence=pairs, n_centred=m, design=design, ridge=task.ridge)
+    found = solve(problem)
+    if found.converged:
+        return found.coefficients, False
+    return solve(replace(problem, ridge=max(task.ridge, FALLBACK_RIDGE))).coefficients, True
+
+
+def _refit_massey(task: Plan, tables: Floats, strengths: Floats, status: NDArray[np.uint8]) -> None:
+    """Solve the least squares of all replicates of one rubric at once."""
+    t, m = task.tally, task.strengths.shape[1]
+    pairs = incidence(t.first, t.second, m).toarray()
+    outer = (pairs[:, :, None] * pairs[:, None, :]).reshape(-1, m * m)
+    score = np.arange(t.n_columns) - t.n_columns // 2
+    for row in range(t.n_rubrics):
+        counts = tables[row * t.n_columns : (row + 1) * t.n_columns]  # (scores, pairs, replicates)
+        weight, margin = counts.sum(axis=0), np.tensordot(score, counts, axes=1)
+        system = (weight.T @ outer).reshape(-1, m, m)
+        seen = np.einsum("bii->bi", system).min(axis=1) > 0
+        system[~seen] = np.eye(m)
+        lift = np.einsum("bii->b", system) / m**2
+        system += lift[:, None, None] + task.ridge * np.eye(m)
+        strengths[:, row] = np.linalg.solve(system, (pairs.T @ margin).T[:, :, None])[:, :, 0]
+        strengths[~seen, row] = np.nan
+        status[:, row] = np.where(seen, FINE, UNDEFINED)
+
+
+def run_blocks(
+    work: Callable[[int, int], T], total: int, *, size: int, threads: int | None
+) -> Iterator[tuple[int, int, T]]:
+    """Run ``work(start, stop)`` over blocks of a range, in order; the blocks do not depend on the threads."""
+    spans = [(start, min(start + size, total)) for start in range(0, total, size)]
+    workers = max(1, min(threads or os.cpu_count() or 1, len(spans)))
+    if workers == 1:
+        for start, stop in spans:
+            yield start, stop, work(start, stop)
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        futures = [pool.submit(work, *span) for span in spans]
+        try:
+            for (start, stop), future in zip(spans, futures, strict=True):
+                yield start, stop, future.result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,126 @@
+"""The two-way clustered sandwich covariance of the strengths (calibrated, and quick).
+
+Source: Cameron, Gelbach & Miller 2011, "Robust inference with multiway clustering", with their small-sample factors
+G / (G - 1) and a t quantile of min(G) - 1 degrees of freedom.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, hstack
+
+from vaeval_tasks.stats.bradley_terry import bradley_terry_problem
+from vaeval_tasks.stats.cells import count_cells, orient, session_codes
+from vaeval_tasks.stats.comparisons import Comparisons, recode
+from vaeval_tasks.stats.cumulative import category_scores, incidence, inverse_information
+from vaeval_tasks.stats.fits import Engine, Fit
+from vaeval_tasks.stats.massey import massey_inverse
+from vaeval_tasks.stats.ordinal import ordinal_problem, require_levels
+
+__all__ = ["Clusters", "Covariance", "sandwich"]
+
+Codes = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class Clusters(StrEnum):
+    """Which ratings may depend on each other."""
+
+    two_way = "two_way"
+    """Those of one rater and those of one prompt."""
+    none = "none"
+    """None: every session (one rater on one pair) on its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Covariance:
+    """A covariance of the strengths of one fit."""
+
+    fit: Fit
+    data: Comparisons
+    """The ratings of the fit's rubric."""
+    clusters: Clusters
+    matrix: Floats
+    """(entities, entities), of the strengths; zero where there are too few clusters (see :func:`.intervals`)."""
+    degrees: float
+    """Degrees of freedom of the t quantile: the smallest number of clusters less one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Influence:
+    """The ingredients of a sandwich."""
+
+    inverse: Floats
+    """Of the information, (parameters, parameters)."""
+    scores: csr_matrix
+    """(ratings, parameters): each rating's share of the gradient."""
+
+
+def sandwich(data: Comparisons, fit: Fit, *, clusters: Clusters = Clusters.two_way) -> Covariance:
+    """Return H^-1 (sum_r G_r G_r' + sum_p G_p G_p' - sum_rp G_rp G_rp') H^-1 of a fit to ``data``.
+
+    G are sums of the ratings' gradients over a rater, over a prompt, and over what one rater did on one prompt. With
+    :attr:`Clusters.none` the middle is the sum over sessions. A difference of covariances can have a negative
+    eigenvalue; it is set to 0.
+    """
+    one = data.only(fit.rubric)
+    influence = _influence(one, fit)
+    if clusters is Clusters.none:
+        middle, n_clusters = _outer(influence.scores, session_codes(one))
+    else:
+        by_rater, n_raters = _outer(influence.scores, one.rater)
+        by_prompt, n_prompts = _outer(influence.scores, one.prompt)
+        by_both, _ = _outer(influence.scores, one.rater * one.n_prompts + one.prompt)
+        middle, n_clusters = by_rater + by_prompt - by_both, min(n_raters, n_prompts)
+    m = len(fit.entities)
+    matrix = (influence.inverse @ middle @ influence.inverse)[:m, :m]
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    return Covariance(
+        fit=fit,
+        data=one,
+        clusters=clusters,
+        matrix=(vectors * np.maximum(values, 0)) @ vectors.T,
+        degrees=float(max(n_clusters - 1, 1)),
+    )
+
+
+def _outer(scores: csr_matrix, cluster: Codes) -> tuple[Floats, int]:
+    """Return sum_g G_g G_g' times G / (G - 1), and how many clusters there are."""
+    codes, n = recode(cluster)
+    sums = csr_matrix((np.ones(len(codes)), (codes, np.arange(len(codes)))), shape=(n, len(codes))) @ scores
+    return (sums.T @ sums).toarray() * (n / max(n - 1, 1)), n
+
+
+def _influence(one: Comparisons, fit: Fit) -> _Influence:
+    """Return inverse information and per-rating scores at a fit, for its engine."""
+    cells, turned = count_cells(one)[0], orient(one)
+    column = turned.score + one.scale
+    pairs = incidence(turned.first, turned.second, len(fit.entities))
+    if fit.engine is Engine.massey:
+        pull = turned.score - (pairs @ fit.strengths)[turned.pair]
+        return _Influence(inverse=massey_inverse(cells, fit.ridge), scores=_rows(one, pairs, turned.pair, pull))
+    if fit.engine is Engine.bradley_terry:
+        problem = bradley_terry_problem(cells, fit.ridge)
+        share = (turned.score / one.scale + 1) / 2
+        pull = share - 1 / (1 + np.exp(-(pairs @ fit.strengths)[turned.pair]))
+        inverse = inverse_information(problem, fit.strengths, np.zeros(0))
+        return _Influence(inverse=inverse, scores=_rows(one, pairs, turned.pair, pull))
+    used = require_levels(cells)
+    problem = ordinal_problem(cells, used, ridge=fit.ridge)
+    thresholds = np.array(fit.thresholds)
+    category = np.searchsorted(used.columns, column)
+    slopes = category_scores(problem, pairs @ fit.strengths, thresholds)[turned.pair, category]
+    rows = _rows(one, pairs, turned.pair, -slopes.sum(axis=1))
+    rest = csr_matrix((slopes @ used.design) * one.weight[:, None])
+    return _Influence(
+        inverse=inverse_information(problem, fit.strengths, thresholds), scores=hstack([rows, rest]).tocsr()
+    )
+
+
+def _rows(one: Comparisons, pairs: csr_matrix, pair: Codes, pull: Floats) -> csr_matrix:
+    """Return each rating's gradient with respect to the strengths."""
+    return pairs[pair].multiply((pull * one.weight)[:, None]).tocsr()
