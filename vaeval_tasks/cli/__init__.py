@@ -25,6 +25,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "publish": ("publish", "Upload a metric module to the Hub as a Space."),
     "check": ("check", "Check a run folder: fields, references, audio files, staleness."),
     "judge": ("judge", "Let an audio-capable chat model rate the pairs, in both orders."),
+    "predictors": ("predictors", "Which automatic metric may stand in for people, and for what."),
     "report": ("report", "Draw the board: one HTML file."),
     "weights": ("weights", "Fetch and list model weights, as checked data."),
 }
