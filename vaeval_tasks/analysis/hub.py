@@ -166,7 +166,7 @@ def cmos_elo_result(
         "high": [None if reason else i.high for i in made.intervals],
         "rank_low": [None if reason else r for r in made.rank_low],
         "rank_high": [None if reason else r for r in made.rank_high],
-        "n_ratings": [int(n) for n in made.n_ratings],
+        "n_ratings": [int(c.n_ratings) for c in made.coverage],
     }
     return {
         **{name: [values[name][i] for i in order] for name in names},

@@ -122,7 +122,9 @@ def _covariance(ratings: Ratings, data: Comparisons, fit: Fit, ci: Ci) -> Covari
     if ratings.has_raters:
         return sandwich(data, fit, clusters=Clusters.none)
     # a table of counts: without sessions the model's own covariance is all there is
-    return Covariance(fit=fit, clusters=Clusters.none, matrix=fit.covariance, degrees=max(fit.n_ratings - 1, 1))
+    one = data.only(fit.rubric)
+    degrees = max(fit.n_ratings - 1, 1)
+    return Covariance(fit=fit, data=one, clusters=Clusters.none, matrix=fit.covariance, degrees=degrees)
 
 
 def _whole(value: float) -> int | float:
@@ -142,9 +144,9 @@ def _rows(ratings: Ratings, found: Standings, with_intervals: bool) -> list[Row]
                 high=interval.high if interval else None,
                 rank_low=found.rank_low[i] if interval else None,
                 rank_high=found.rank_high[i] if interval else None,
-                n_ratings=_whole(found.n_ratings[i]),
-                n_raters=found.n_raters[i] if ratings.has_raters else None,
-                n_prompts=found.n_prompts[i] if ratings.has_prompts else None,
+                n_ratings=_whole(found.coverage[i].n_ratings),
+                n_raters=found.coverage[i].n_raters if ratings.has_raters else None,
+                n_prompts=found.coverage[i].n_prompts if ratings.has_prompts else None,
             )
         )
     return sorted(rows, key=lambda row: (-row.elo, row.entity))

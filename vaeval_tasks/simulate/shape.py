@@ -18,11 +18,11 @@ class Effects:
     estimators of the board are consistent for the truth that the simulation writes down.
     """
 
-    prompt: float = 0.06
+    prompt: float = 0.10
     """Prompt by configuration: how well this configuration did on this prompt."""
-    rater_model: float = 0.05
+    rater_model: float = 0.10
     """Rater by model: a rater's liking for a model."""
-    rater_config: float = 0.05
+    rater_config: float = 0.06
     """Rater by configuration: a rater's liking for a voice."""
     halo: float = 0.35
     """One rater's view of one pair, shared by all rubrics."""

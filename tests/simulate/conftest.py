@@ -1,0 +1,13 @@
+"""A study of the published size, drawn once."""
+
+from __future__ import annotations
+
+import pytest
+
+from vaeval_tasks.simulate import Study, simulate
+
+
+@pytest.fixture(scope="session")
+def published_study() -> Study:
+    """The default study, seed 3."""
+    return simulate(seed=3)
