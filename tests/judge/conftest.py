@@ -88,6 +88,12 @@ def fake_judge() -> Iterator[FakeJudge]:
 
 
 @pytest.fixture
+def loudness_judge() -> Callable[[dict[str, Any], int], dict[str, int]]:
+    """A judge by loudness that leans to the first response by some points."""
+    return prefers_loud
+
+
+@pytest.fixture
 def run(tmp_path: Path) -> RunDir:
     """Four prompts, three configurations of different loudness, every pair on every prompt."""
     run = RunDir(tmp_path / "run")
