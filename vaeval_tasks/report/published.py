@@ -112,14 +112,15 @@ def _read(path: Path) -> list[_Row]:
     return rows
 
 
-def overlap_ranks(rows: Sequence[Estimate], index: int) -> tuple[int | None, int | None]:
-    """Return the best and the worst rank of one estimate among all that its and their intervals allow."""
+def overlap_ranks(rows: Sequence[Estimate], index: int) -> str:
+    """Return the ranks of one estimate among all that its and their intervals allow: ``2``, or ``1-3``."""
     own = rows[index]
     if own.low is None or own.high is None or any(r.low is None or r.high is None for r in rows):
-        return None, None
+        return ""
     above = sum(r.low > own.high for r in rows if r.low is not None)
     below = sum(r.high < own.low for r in rows if r.high is not None)
-    return 1 + above, len(rows) - below
+    first, last = 1 + above, len(rows) - below
+    return str(first) if first == last else f"{first}-{last}"
 
 
 def _page(rubric: Rubric, rows: list[_Row]) -> RubricPage:
@@ -129,14 +130,12 @@ def _page(rubric: Rubric, rows: list[_Row]) -> RubricPage:
     elos = [row.elo for row in rows]
     standings = []
     for i, row in enumerate(rows):
-        low, high = overlap_ranks(elos, i)
         ratings, raters, prompts = row.counts
         standings.append(
             Standing(
                 entity=row.model,
                 elo=row.elo,
-                rank_low=low,
-                rank_high=high,
+                rank=overlap_ranks(elos, i),
                 n_ratings=ratings,
                 n_raters=raters,
                 n_prompts=prompts,

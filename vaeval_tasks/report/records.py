@@ -47,19 +47,11 @@ class Standing:
     entity: str
     elo: Estimate
     """Elo points, the mean of the shown entities is 1000."""
-    rank_low: int | None = None
-    rank_high: int | None = None
-    """The best and the worst rank that the intervals allow."""
+    rank: str = ""
+    """``2``, or the ranks that the intervals allow, ``1-3``; empty without intervals."""
     n_ratings: int | None = None
     n_raters: int | None = None
     n_prompts: int | None = None
-
-    @property
-    def rank(self) -> str:
-        """The rank, as a range where it is not certain."""
-        if self.rank_low is None or self.rank_high is None:
-            return ""
-        return str(self.rank_low) if self.rank_low == self.rank_high else f"{self.rank_low}–{self.rank_high}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
