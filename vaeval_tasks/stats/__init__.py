@@ -19,19 +19,7 @@ What cannot be computed is None with a ``reason``, never NaN. What stops a whole
 out of range) raises ``EstimationError`` that names the entities.
 """
 
-from vaeval_tasks.stats.agreement import (
-    Agreement,
-    Coefficient,
-    Metric,
-    Orientation,
-    Weights,
-    agreement,
-    agreement_of_counts,
-    gwet_ac,
-    icc1,
-    krippendorff_alpha,
-    unit_counts,
-)
+from vaeval_tasks.stats.agreement import Agreement, Orientation, agreement, agreement_of_counts
 from vaeval_tasks.stats.bootstrap import Progress, Resamples, bootstrap
 from vaeval_tasks.stats.clustering import (
     Profiles,
@@ -40,6 +28,15 @@ from vaeval_tasks.stats.clustering import (
     cluster_rubrics,
     partition,
     residual_profiles,
+)
+from vaeval_tasks.stats.coefficients import (
+    Coefficient,
+    Metric,
+    Weights,
+    gwet_ac,
+    icc1,
+    krippendorff_alpha,
+    unit_counts,
 )
 from vaeval_tasks.stats.comparisons import Comparisons, Coverage, comparisons
 from vaeval_tasks.stats.correlation import Block, Level, RubricCorrelations, block_means, rubric_correlations

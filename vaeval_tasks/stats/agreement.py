@@ -1,4 +1,4 @@
-"""Agreement between raters: Krippendorff's alpha, ICC(1) and Gwet's AC1/AC2, on counts per unit."""
+"""Agreement between the raters of paired comparisons."""
 
 from __future__ import annotations
 
@@ -9,39 +9,20 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vaeval_tasks.stats.comparisons import Comparisons
+from vaeval_tasks.errors import EstimationError
+from vaeval_tasks.stats.cells import orient
+from vaeval_tasks.stats.coefficients import (
+    Coefficient,
+    Metric,
+    Weights,
+    gwet_ac,
+    icc1,
+    krippendorff_alpha,
+    unit_counts,
+)
+from vaeval_tasks.stats.comparisons import Comparisons, recode
 
-__all__ = [
-    "Agreement",
-    "Coefficient",
-    "Metric",
-    "Orientation",
-    "Weights",
-    "agreement",
-    "agreement_of_counts",
-    "gwet_ac",
-    "icc1",
-    "krippendorff_alpha",
-    "unit_counts",
-]
-
-
-class Metric(StrEnum):
-    """Krippendorff's difference functions."""
-
-    nominal = "nominal"
-    ordinal = "ordinal"
-    interval = "interval"
-    ratio = "ratio"
-
-
-class Weights(StrEnum):
-    """Gwet's agreement weights over the declared categories; ``identity`` gives AC1."""
-
-    identity = "identity"
-    linear = "linear"
-    quadratic = "quadratic"
-    ordinal = "ordinal"
+__all__ = ["Agreement", "Orientation", "agreement", "agreement_of_counts"]
 
 
 class Orientation(StrEnum):
@@ -56,27 +37,14 @@ class Orientation(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Coefficient:
-    """One agreement coefficient, or the reason why it is undefined."""
-
-    value: float | None
-    observed: float | None = None
-    """Observed agreement (AC), observed disagreement (alpha) or mean square between units (ICC)."""
-    expected: float | None = None
-    """Expected agreement (AC), expected disagreement (alpha) or mean square within units (ICC)."""
-    se: float | None = None
-    """Of AC1/AC2 over units (Gwet 2014); None elsewhere."""
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
     """The coefficients of one rubric or one family of rubrics."""
 
-    rubrics: tuple[str, ...]
     alpha: Coefficient
     icc: Coefficient
+    """Over the units with two ratings or more, like alpha."""
     ac: Coefficient
+    """Its chance term takes the categories' shares over all units, those with one rating included."""
     n_units: int
     """Units (prompt x pair x rubric) with two ratings or more."""
     n_single: int
@@ -84,27 +52,9 @@ class Agreement:
     n_ratings: int
     """Ratings in the units with two or more."""
     n_raters: int
+    """Raters of these."""
     n_prompts: int
-
-
-def unit_counts(unit: ArrayLike, category: ArrayLike, n_categories: int) -> NDArray[np.float64]:
-    """Return (units, categories) counts from codes, one rating a row; units of no rating are left out."""
-    raise NotImplementedError
-
-
-def krippendorff_alpha(counts: ArrayLike, values: Sequence[float], *, metric: Metric = Metric.interval) -> Coefficient:
-    """Return alpha = 1 - Do/De from (units, categories) counts and the categories' values."""
-    raise NotImplementedError
-
-
-def icc1(counts: ArrayLike, values: Sequence[float]) -> Coefficient:
-    """Return the one-way random ICC(1) for unequal numbers of ratings per unit."""
-    raise NotImplementedError
-
-
-def gwet_ac(counts: ArrayLike, *, weights: Weights = Weights.quadratic) -> Coefficient:
-    """Return Gwet's AC1 (identity weights) or AC2 over all declared categories (the columns)."""
-    raise NotImplementedError
+    """Prompts of these."""
 
 
 def agreement_of_counts(
@@ -113,9 +63,32 @@ def agreement_of_counts(
     *,
     metric: Metric = Metric.interval,
     weights: Weights = Weights.quadratic,
-) -> tuple[Coefficient, Coefficient, Coefficient]:
-    """Return alpha, ICC(1) and AC of one table of counts (for MOS and other scales)."""
-    raise NotImplementedError
+    n_raters: int = 0,
+    n_prompts: int = 0,
+) -> Agreement:
+    """Return the coefficients of a (units, categories) table, such as MOS scores of one response per unit.
+
+    Args:
+        counts: ratings per unit and declared category.
+        values: of the categories.
+        metric: of alpha.
+        weights: of Gwet's coefficient.
+        n_raters: carried into the record.
+        n_prompts: carried into the record.
+    """
+    table = np.asarray(counts, dtype=np.float64)
+    size = table.sum(axis=1)
+    shared = table[size >= 2]
+    return Agreement(
+        alpha=krippendorff_alpha(shared, values, metric=metric),
+        icc=icc1(shared, values),
+        ac=gwet_ac(table, weights=weights),
+        n_units=len(shared),
+        n_single=int((size == 1).sum()),
+        n_ratings=int(shared.sum()),
+        n_raters=n_raters,
+        n_prompts=n_prompts,
+    )
 
 
 def agreement(
@@ -128,6 +101,45 @@ def agreement(
 ) -> Agreement:
     """Return the agreement on one rubric, or on several pooled (their units are put one after the other).
 
-    Use the finest entities (configurations): a unit is a prompt, a pair of entities and a rubric.
+    Use the finest entities (configurations): a unit is a prompt, a pair of entities and a rubric. All
+    2 * scale + 1 scores are declared categories. Row weights must be whole numbers of ratings.
+
+    Raises:
+        EstimationError: a weight is not whole, or the orientation needs a side that a row lacks.
+        UnknownNameError: there is no such rubric.
     """
-    raise NotImplementedError
+    chosen = data.subset(np.isin(data.rubric, [data.rubric_code(name) for name in rubrics]))
+    if np.any(chosen.weight != np.floor(chosen.weight)):
+        raise EstimationError("agreement needs whole numbers of ratings per row, but a weight is fractional")
+    unit, score = _units(chosen, orientation)
+    values = range(-data.scale, data.scale + 1)
+    repeats = chosen.weight.astype(np.int64)
+    counts = unit_counts(np.repeat(unit, repeats), np.repeat(score + data.scale, repeats), len(values))
+    sizes = np.bincount(unit, weights=chosen.weight)[unit] >= 2
+    if orientation is Orientation.mirrored:
+        twice = agreement_of_counts(np.vstack([counts, counts[:, ::-1]]), values, metric=metric, weights=weights)
+    else:
+        twice = agreement_of_counts(counts, values, metric=metric, weights=weights)
+    size = counts.sum(axis=1)
+    return Agreement(
+        alpha=twice.alpha,
+        icc=twice.icc,
+        ac=twice.ac,
+        n_units=int((size >= 2).sum()),
+        n_single=int((size == 1).sum()),
+        n_ratings=int(size[size >= 2].sum()),
+        n_raters=len(np.unique(chosen.rater[sizes])),
+        n_prompts=len(np.unique(chosen.prompt[sizes])),
+    )
+
+
+def _units(data: Comparisons, orientation: Orientation) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return a unit code and an oriented score per row."""
+    m = len(data.entities)
+    low, high = np.minimum(data.a, data.b), np.maximum(data.a, data.b)
+    unit, _ = recode(((data.rubric * data.n_prompts + data.prompt) * m + low) * m + high)
+    if orientation is Orientation.presented:
+        if np.any(data.side == 0):
+            raise EstimationError("orientation 'presented' needs to know which side was shown first in every rating")
+        return unit, data.score * data.side
+    return unit, orient(data).score

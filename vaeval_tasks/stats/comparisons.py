@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from vaeval_tasks.errors import EstimationError, UnknownNameError
 
-__all__ = ["Comparisons", "Coverage", "comparisons", "recode"]
+__all__ = ["Comparisons", "Coverage", "check_codes", "check_weights", "comparisons", "recode"]
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -187,16 +187,15 @@ def comparisons(
     scores = np.asarray(score)
     n = len(scores)
     columns = {
-        "a": _codes("a", a, n, 0, len(entities) - 1),
-        "b": _codes("b", b, n, 0, len(entities) - 1),
-        "score": _codes("score", scores, n, -scale, scale),
-        "rubric": _codes("rubric", np.zeros(n) if rubric is None else rubric, n, 0, len(rubrics) - 1),
-        "side": _codes("side", np.zeros(n) if side is None else side, n, -1, 1),
-        "rater": _codes("rater", rater, n, 0, None),
-        "prompt": _codes("prompt", prompt, n, 0, None),
+        "a": check_codes("a", a, n, 0, len(entities) - 1),
+        "b": check_codes("b", b, n, 0, len(entities) - 1),
+        "score": check_codes("score", scores, n, -scale, scale),
+        "rubric": check_codes("rubric", np.zeros(n) if rubric is None else rubric, n, 0, len(rubrics) - 1),
+        "side": check_codes("side", np.zeros(n) if side is None else side, n, -1, 1),
+        "rater": check_codes("rater", rater, n, 0, None),
+        "prompt": check_codes("prompt", prompt, n, 0, None),
     }
-    weights = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
-    _refuse("weight", weights, ~(np.isfinite(weights) & (weights >= 0)), "a finite number >= 0", n)
+    weights = check_weights(weight, n)
     made = Comparisons(
         entities=tuple(entities),
         rubrics=tuple(rubrics),
@@ -209,7 +208,23 @@ def comparisons(
     return made.subset(weights > 0)
 
 
-def _codes(name: str, values: ArrayLike, n: int, low: int, high: int | None) -> Codes:
+def check_weights(weight: ArrayLike | None, n: int) -> Floats:
+    """Return the weights as floats, ones if there are none.
+
+    Raises:
+        EstimationError: one is negative or not finite.
+    """
+    weights = np.ones(n) if weight is None else np.asarray(weight, dtype=np.float64)
+    _refuse("weight", weights, ~(np.isfinite(weights) & (weights >= 0)), "a finite number >= 0", n)
+    return weights
+
+
+def check_codes(name: str, values: ArrayLike, n: int, low: int, high: int | None) -> Codes:
+    """Return a column as integers.
+
+    Raises:
+        EstimationError: it is not ``n`` whole numbers from ``low`` to ``high``; the message names column and row.
+    """
     raw = np.asarray(values)
     if raw.dtype.kind not in "iufb":
         raise EstimationError(f"column {name!r} must hold whole numbers, got {raw.dtype}")

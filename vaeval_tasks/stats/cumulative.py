@@ -197,7 +197,8 @@ def _lifted(problem: Problem, information: Floats) -> Floats:
     """Make the information definite along the constant shift of strengths, which neither data nor steps involve."""
     n = problem.n_centred
     lifted = information.copy()
-    lifted[:n, :n] += np.trace(information[:n, :n]) / n**2
+    if n:
+        lifted[:n, :n] += np.trace(information[:n, :n]) / n**2
     return lifted
 
 
@@ -212,5 +213,5 @@ def _covariance(problem: Problem, information: Floats) -> Floats:
     inverse = np.linalg.inv(_lifted(problem, information))
     n = problem.n_centred
     centre = np.eye(len(inverse))
-    centre[:n, :n] -= 1 / n
+    centre[:n, :n] -= 1 / max(n, 1)
     return centre @ inverse @ centre

@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 FINE, FAILED, UNDEFINED = 0, 1, 2
 """What became of a refit: found; no finite maximum near; an entity has no rating, or every rating ties."""
 _TOLERANCE = 1e-8
-_KEEP_HESSIAN = 0.05
+_KEEP_HESSIAN = 0.02
 """A step below this leaves the Hessian nearly as it was."""
 _RUNAWAY = 15.0
 _FAST_STEPS = 15
@@ -68,13 +68,12 @@ class _Space(NamedTuple):
 
 @inner
 def _ordinal_model(counts: Floats, first: Codes, second: Codes, m: int) -> Model:
-    """Return the model of a (pairs, scores) table, with the levels merged that no rating uses."""
-    n_pairs, width = counts.shape
+    """Return the model of a (scores, pairs) table, with the levels merged that no rating uses."""
+    width, n_pairs = counts.shape
     scale = width // 2
     totals = np.zeros(width)
-    for p in range(n_pairs):
-        for c in range(width):
-            totals[c] += counts[p, c]
+    for c in range(width):
+        totals[c] = counts[c].sum()
     columns = np.array([c for c in range(width) if totals[c] + totals[2 * scale - c] > 0.0])
     n_tau = max(len(columns) - 1, 0)
     half = n_tau // 2
@@ -83,22 +82,24 @@ def _ordinal_model(counts: Floats, first: Codes, second: Codes, m: int) -> Model
         sign[half - 1 - j], slot[half - 1 - j] = -1.0, j
         sign[n_tau - half + j], slot[n_tau - half + j] = 1.0, j
     adjacent, lift = np.empty((n_tau, n_pairs)), np.zeros(n_pairs)
-    for p in range(n_pairs):
-        for k in range(n_tau):
-            adjacent[k, p] = counts[p, columns[k]] + counts[p, columns[k + 1]]
-            lift[p] += counts[p, columns[k + 1]]
+    for k in range(n_tau):
+        low, high = columns[k], columns[k + 1]
+        for p in range(n_pairs):
+            adjacent[k, p] = counts[low, p] + counts[high, p]
+            lift[p] += counts[high, p]
     return Model(adjacent, lift, totals[columns], first, second, sign, slot, m, half)
 
 
 @inner
 def _wins_model(counts: Floats, first: Codes, second: Codes, m: int) -> Model:
-    """Return the model of partial wins: a score y of the (pairs, scores) table is (y / scale + 1) / 2 of a win."""
-    n_pairs, width = counts.shape
+    """Return the model of partial wins: a score y of the (scores, pairs) table is (y / scale + 1) / 2 of a win."""
+    width, n_pairs = counts.shape
     adjacent, lift = np.zeros((1, n_pairs)), np.zeros(n_pairs)
-    for p in range(n_pairs):
-        for c in range(width):
-            adjacent[0, p] += counts[p, c]
-            lift[p] += counts[p, c] * c / (width - 1)
+    for c in range(width):
+        share = c / (width - 1)
+        for p in range(n_pairs):
+            adjacent[0, p] += counts[c, p]
+            lift[p] += counts[c, p] * share
     return Model(adjacent, lift, np.zeros(2), first, second, np.zeros(1), np.zeros(1, dtype=np.int64), m, 0)
 
 
@@ -113,7 +114,8 @@ def _pairs(model: Model, theta: Floats, space: _Space, hessian: bool) -> None:
         odds[p] = up[model.first[p]] * down[model.second[p]]
         pull[p] = model.lift[p]
         bend[p] = 0.0
-    space.cross[:] = 0.0
+    if hessian:
+        space.cross[:] = 0.0
     for k in range(len(model.sign)):
         t = m + model.slot[k]
         sign = model.sign[k]
@@ -261,7 +263,7 @@ def _sane(model: Model, theta: Floats) -> bool:
 @inner
 def _newton(model: Model, theta: Floats, ridge: float, space: _Space) -> bool:
     """Take Newton steps; False where they do not settle (the caller then has slower, safer ways)."""
-    keep, before = False, np.inf
+    keep, before = False, 1.0
     for _ in range(_FAST_STEPS):
         _derive(model, theta, ridge, space, not keep)
         if not keep and not _factor(space.information):
@@ -271,9 +273,10 @@ def _newton(model: Model, theta: Floats, ridge: float, space: _Space) -> bool:
         theta += space.step
         if not _sane(model, theta):
             return False
-        if largest < _TOLERANCE:
+        shrink = largest / before
+        if largest * min(shrink, 1.0) < _TOLERANCE:  # so small would the next step be
             return True
-        keep = largest < _KEEP_HESSIAN and (not keep or largest < 0.3 * before)
+        keep = largest < _KEEP_HESSIAN and (not keep or shrink < 0.3)
         before = largest
     return False
 
@@ -283,12 +286,13 @@ def _seen(model: Model) -> bool:
     """Whether every entity is compared with another one, and not every rating is a tie."""
     if not len(model.sign):
         return False
-    seen = np.zeros(model.n_entities)
+    seen, weight = np.zeros(model.n_entities), np.zeros(len(model.lift))
+    for k in range(len(model.sign)):
+        weight += model.adjacent[k]
     for p in range(len(model.lift)):
         if model.first[p] != model.second[p]:
-            weight = model.adjacent[:, p].sum()
-            seen[model.first[p]] += weight
-            seen[model.second[p]] += weight
+            seen[model.first[p]] += weight[p]
+            seen[model.second[p]] += weight[p]
     return bool(np.all(seen > 0.0))
 
 
@@ -317,10 +321,7 @@ def _edges_of(table: Floats, edges: Floats, n_thresholds: int) -> Floats:
     scale = len(edges) - 1
     used, n_used = np.empty(scale + 1), 0
     for level in range(1, scale + 1):
-        total = 0.0
-        for p in range(len(table)):
-            total += table[p, scale + level] + table[p, scale - level]
-        if total > 0.0:
+        if table[scale + level].sum() + table[scale - level].sum() > 0.0:
             used[n_used] = edges[level]
             n_used += 1
     return used[n_used - n_thresholds : n_used].copy()
@@ -354,12 +355,12 @@ def refit_all(
     n_rubrics, m = starts.shape
     n_pairs, n_lanes = tables.shape[1], tables.shape[2]
     width = tables.shape[0] // n_rubrics
-    turned = np.empty((n_lanes, n_pairs, width))
+    turned = np.empty((n_lanes, width, n_pairs))
     for r in range(n_rubrics):
         for c in range(width):
             for p in range(n_pairs):
                 for b in range(n_lanes):
-                    turned[b, p, c] = tables[r * width + c, p, b]
+                    turned[b, c, p] = tables[r * width + c, p, b]
         for b in range(n_lanes):
             table = turned[b]
             model = _wins_model(table, first, second, m) if wins else _ordinal_model(table, first, second, m)

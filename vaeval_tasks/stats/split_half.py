@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vaeval_tasks.stats.bootstrap import Progress
+from vaeval_tasks.stats.bootstrap import LANES, Progress
 from vaeval_tasks.stats.comparisons import Comparisons
+from vaeval_tasks.stats.draws import halves
+from vaeval_tasks.stats.engines import fit_all
+from vaeval_tasks.stats.ranks import row_spearman
+from vaeval_tasks.stats.refits import Refits, plan, refit_tables, run_blocks, weighted_tables
+from vaeval_tasks.stats.tally import tally
 
 __all__ = ["SplitHalf", "rater_halves", "split_half"]
 
@@ -28,7 +34,16 @@ class SplitHalf:
     """Half fits that needed the fallback ridge."""
     n_entities: int
     n_raters: int
+    """Raters of the rubric."""
     reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Split:
+    """Both halves of a block of splits."""
+
+    first: Refits
+    second: Refits
 
 
 def split_half(
@@ -41,13 +56,60 @@ def split_half(
 ) -> tuple[SplitHalf, ...]:
     """Split the raters in two by head count, fit the ordinal model to each half, and correlate; per rubric.
 
-    The number depends on how many entities there are: print it for configurations and for models.
+    The number depends on how many entities there are: print it for configurations and for models. All rubrics share
+    the splits.
+
+    Raises:
+        EstimationError: the full data have no finite estimate.
     """
-    raise NotImplementedError
+    rho = np.empty((splits, len(data.rubrics)))
+    ridged = np.zeros(len(data.rubrics), dtype=np.int64)
+    for start, stop, halved in _split(data, splits, seed, threads):
+        for row in range(len(data.rubrics)):
+            rho[start:stop, row] = row_spearman(halved.first.strengths[:, row], halved.second.strengths[:, row])
+        ridged += halved.first.ridged.sum(axis=0) + halved.second.ridged.sum(axis=0)
+        if progress is not None:
+            progress(stop - start)
+    return tuple(_summary(data, rubric, rho[:, code], int(ridged[code])) for code, rubric in enumerate(data.rubrics))
 
 
 def rater_halves(
     data: Comparisons, *, splits: int = 500, seed: int = 0, threads: int | None = None
 ) -> NDArray[np.float64]:
     """Return the strengths of both halves, (splits, 2, rubrics, entities); NaN where a half lacks an entity."""
-    raise NotImplementedError
+    blocks = [
+        np.stack([halved.first.strengths, halved.second.strengths], axis=1)
+        for _, _, halved in _split(data, splits, seed, threads)
+    ]
+    return np.concatenate(blocks)
+
+
+def _split(data: Comparisons, splits: int, seed: int, threads: int | None) -> Iterator[tuple[int, int, _Split]]:
+    merged = replace(data, prompt=np.zeros_like(data.prompt), n_prompts=1)  # halves do not tell prompts apart
+    task = plan(tally(merged), fit_all(data))
+    every = weighted_tables(task, np.ones((data.n_raters, 1)), np.ones((1, 1)))
+
+    def halve(start: int, stop: int) -> _Split:
+        chosen = halves(seed, start, stop, data.n_raters)
+        tables = weighted_tables(task, chosen, np.ones((1, stop - start)))
+        return _Split(first=refit_tables(task, tables), second=refit_tables(task, every - tables))
+
+    work: Callable[[int, int], _Split] = halve
+    return run_blocks(work, splits, size=LANES, threads=threads)
+
+
+def _summary(data: Comparisons, rubric: str, rho: NDArray[np.float64], ridged: int) -> SplitHalf:
+    n_raters = len(np.unique(data.rater[data.rubric == data.rubric_code(rubric)]))
+    defined = rho[np.isfinite(rho)]
+    enough = len(defined) >= 2
+    return SplitHalf(
+        rubric=rubric,
+        mean=float(defined.mean()) if enough else None,
+        sd=float(defined.std(ddof=1)) if enough else None,
+        n_splits=len(defined),
+        n_undefined=len(rho) - len(defined),
+        ridged=ridged,
+        n_entities=len(data.entities),
+        n_raters=n_raters,
+        reason="" if enough else f"in {len(rho) - len(defined)} of {len(rho)} splits a half lacks an entity",
+    )
