@@ -115,15 +115,14 @@ def check_doctest(script: Path) -> int:
     module = sys.modules[type(_load(script)).__module__]
     said: list[str] = []
     runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.NORMALIZE_WHITESPACE)
-    for test in doctest.DocTestFinder().find(module):
-        runner.run(test, out=said.append)
-    result = runner.summarize(verbose=False)
-    if result.failed:
-        first = next((line.strip() for text in said for line in text.splitlines() if "line" in line.lower()), "")
-        raise InputError(f"{result.failed} of {result.attempted} examples fail ({first})", path=script)
-    if result.attempted < 2:
+    results = [runner.run(test, out=said.append) for test in doctest.DocTestFinder().find(module)]
+    failed, attempted = sum(r.failed for r in results), sum(r.attempted for r in results)
+    if failed:
+        got = " ".join("".join(said).partition("Failed example:")[2].split())
+        raise InputError(f"{failed} of {attempted} examples fail: {got[:200]}", path=script)
+    if attempted < 2:
         raise InputError("needs two or more examples in its documentation", path=script)
-    return result.attempted
+    return attempted
 
 
 def check_app(folder: Path, *, timeout: float = _START_S) -> float:

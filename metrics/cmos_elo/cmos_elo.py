@@ -33,7 +33,7 @@ Returns:
     cmos_elo (`list` of `float`): Elo of each; higher is better (CMOS points for `massey`).
     low, high (`list`): 95 % intervals; None where there is none, see `reason`.
     rank_low, rank_high (`list`): the best and worst rank each system may hold.
-    n, n_skipped (`int`): ratings, and how many were left out (none: a wrong row is refused).
+    n, n_skipped (`int`), skipped (`list`): ratings, and those left out (none: a wrong row is refused).
     n_ratings (`list` of `int`), n_raters, n_prompts (`int` or None), log_likelihood, thresholds, reason, signature.
 
 Examples:
@@ -42,7 +42,7 @@ Examples:
     >>> elo = evaluate.load(metric_module("cmos_elo"), keep_in_memory=True)
     >>> result = elo.compute(a=["x", "x", "y", "x"], b=["y", "y", "x", "y"], score=[1, 2, 1, 0])
     >>> result["systems"], [round(e) for e in result["cmos_elo"]], result["low"]
-    (['x', 'y'], [1050, 950], [None, None])
+    (['x', 'y'], [1063, 937], [None, None])
     >>> result["reason"]
     "no intervals: no rater was given; ci='iid' takes ratings as independent"
     >>> result = elo.compute(a=["x"] * 6, b=["y"] * 6, score=[1, -1, 2, 0, 1, 1], rater=["r1", "r2", "r3"] * 2,

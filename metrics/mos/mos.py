@@ -28,7 +28,7 @@ Returns:
     mos (`float` or None): the mean of the systems' scores, 1 to 5; higher is better.
     systems (`list` of `str`), scores (`list` of `float`): every system's MOS, best first.
     low, high (`list`): 95 % intervals; None where there is none, see `reason`.
-    n, n_skipped (`int`): ratings, and how many were left out (none: a wrong row is refused).
+    n, n_skipped (`int`), skipped (`list`): ratings, and those left out (none: a wrong row is refused).
     n_ratings, n_samples (`list` of `int`), reason, signature.
 
 Examples:

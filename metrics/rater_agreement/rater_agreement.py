@@ -35,7 +35,7 @@ Returns:
     rater_agreement (`float` or None): alpha; 1 is perfect, 0 is chance, below 0 is worse; higher is better.
     icc1, ac2 (`float` or None): the other coefficients.
     n, n_units, n_skipped (`int`): ratings, units with two or more, and ratings that stand alone in their unit.
-    reason (`str`): why a coefficient is None. signature (`str`).
+    skipped (`list` of `str`): `row N: why` for the latter. reason (`str`): why a coefficient is None. signature (`str`).
 
 Examples:
     >>> import evaluate

@@ -105,7 +105,7 @@ def test_without_voice_differences_the_pooled_truth_is_the_planted_one_exactly()
     truth = plant(np.random.default_rng(0), Effects(voice_sd=0))
     strengths = truth.strengths.copy()
     for m in range(len(MODELS)):
-        strengths[:, MODEL_OF == m] = strengths[:, MODEL_OF == m].mean(axis=1, keepdims=True)
+        strengths[:, m == MODEL_OF] = strengths[:, m == MODEL_OF].mean(axis=1, keepdims=True)
     pooled = type(truth)(strengths=strengths, thresholds=truth.thresholds, mos=truth.mos)
     board = true_model_elo(pooled)
     for k, key in enumerate(KEYS):

@@ -153,7 +153,7 @@ def cmos_elo_result(
     names = ("systems", "cmos_elo", "low", "high", "rank_low", "rank_high", "n_ratings")
     if not rows["score"]:
         empty: dict[str, Any] = {name: [] for name in names}
-        return empty | {"n": 0, "n_skipped": 0, "reason": "no ratings", "signature": signature}
+        return empty | {"n": 0, "n_skipped": 0, "skipped": [], "reason": "no ratings", "signature": signature}
     data = _paired(rows["a"], rows["b"], rows["score"], rows["rater"], rows["prompt"])
     found = fit(data, data.rubrics[0], engine=kind, ridge=ridge)
     reason = _no_intervals(rows, data, ci)
@@ -172,6 +172,7 @@ def cmos_elo_result(
         **{name: [values[name][i] for i in order] for name in names},
         "n": len(data),
         "n_skipped": 0,
+        "skipped": [],
         "n_raters": data.n_raters if any(rows["rater"]) else None,
         "n_prompts": data.n_prompts if any(rows["prompt"]) else None,
         "log_likelihood": found.log_likelihood,
@@ -201,7 +202,7 @@ def mos_result(
         InputError: a score is not 1 to 5.
     """
     signature = _signature("mos", "pooled" if pooled else "by sample", f"resamples={resamples}", f"seed={seed}")
-    base = {"n": len(rows["score"]), "n_skipped": 0, "signature": signature}
+    base = {"n": len(rows["score"]), "n_skipped": 0, "skipped": [], "signature": signature}
     if not rows["score"]:
         return {"mos": None, "systems": [], "scores": [], "low": [], "high": [], "reason": "no ratings", **base}
     _in_range(rows["score"], MOS_LEVELS[0], MOS_LEVELS[-1])
@@ -261,24 +262,25 @@ def agreement_result(
     for row, pair in enumerate(zip(rows["unit"], rows["rater"], strict=True), 1):
         if seen.setdefault(pair, row) != row:
             raise InputError(f"rater {pair[1]!r} rated unit {pair[0]!r} in row {seen[pair]} already", row=row)
-    base = {"n": len(score), "signature": signature}
     if len(score) == 0:
-        return (
-            {"rater_agreement": None, "icc1": None, "ac2": None, "n_units": 0, "n_skipped": 0}
-            | base
-            | {"reason": "no ratings"}
-        )
+        names = ("rater_agreement", "icc1", "ac2")
+        counted = {"n": 0, "n_units": 0, "n_skipped": 0, "skipped": []}
+        return {**dict.fromkeys(names), **counted, "reason": "no ratings", "signature": signature}
     values = list(range(low, high + 1))
-    counts = unit_counts(_coded(rows["unit"])[1], score - low, len(values))
-    rated = counts.sum(axis=1)
+    unit = _coded(rows["unit"])[1]
+    counts = unit_counts(unit, score - low, len(values))
+    rated = np.bincount(unit)
+    alone = np.flatnonzero(rated[unit] == 1)
     both = np.concatenate([counts, counts[:, ::-1]]) if mirrored else counts
     alpha, icc, ac = agreement_of_counts(both, values, metric=Metric(metric), weights=Weights(weights))
     return {
         "rater_agreement": alpha.value,
         "icc1": icc.value,
         "ac2": ac.value,
+        "n": len(score),
         "n_units": int((rated > 1).sum()),
-        "n_skipped": int((rated == 1).sum()),
-        **base,
+        "n_skipped": len(alone),
+        "skipped": [f"row {i + 1}: the only rating of unit {rows['unit'][i]!r}" for i in alone.tolist()],
         "reason": "; ".join(dict.fromkeys(c.reason for c in (alpha, icc, ac) if c.reason)),
+        "signature": signature,
     }

@@ -158,8 +158,8 @@ def plan_for(
         slope, floor = np.polyfit([1 / w.plan.prompts for w in near], [w.median**2 for w in near], 1)
         if target**2 <= floor or slope <= 0:
             break
-        guess = int(np.ceil(slope / (target**2 - floor)))
-    enough = [w for w in tried if w.median <= target * 1.02]
+        guess = int(np.ceil(1.02 * slope / (target**2 - floor)))  # a little more than the line says
+    enough = [w for w in tried if w.median <= target]
     if not enough:
         best = min(tried, key=lambda w: w.median)
         raise EstimationError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from vaeval_tasks.analysis.boards import rank_text
 from vaeval_tasks.analysis.entities import Level
-from vaeval_tasks.analysis.leaderboard import Row, Settings, rank
+from vaeval_tasks.analysis.leaderboard import Ci, Row, Settings, rank
 from vaeval_tasks.analysis.ratings import Ratings, restrict
 from vaeval_tasks.analysis.source import prompt_level
 from vaeval_tasks.analysis.table import Table
@@ -73,12 +74,15 @@ def _slice(ratings: Ratings, rubrics: Sequence[str], level: Level, settings: Set
 def slice_table(ratings: Ratings, rubrics: Sequence[str], level: Level, settings: Settings) -> Table:
     """Return every rubric's board on every category, difficulty and condition.
 
+    Intervals are those of the two-way sandwich: hundreds of small boards, each resampled, would take minutes.
+
     Args:
         ratings: with what is known of their prompts.
         rubrics: which rubrics.
         level: what is ranked.
-        settings: as of the whole board.
+        settings: as of the whole board, but for the intervals.
     """
+    settings = replace(settings, ci=Ci.sandwich)
     rows: list[dict[str, Any]] = []
     for field, value, inside in _slices(ratings):
         part = ratings.subset(inside)
@@ -89,7 +93,7 @@ def slice_table(ratings: Ratings, rubrics: Sequence[str], level: Level, settings
             rows += [about | row for row in found[rubric]]
     return Table(
         name="board_slices",
-        title="Elo by category, difficulty and recording condition, each slice fitted on its own",
+        title="Elo by category, difficulty and recording condition, each slice fitted on its own; sandwich intervals",
         columns=_COLUMNS,
         rows=tuple(sorted(rows, key=lambda row: rubrics.index(row["rubric"]))),
         digits={"elo": 1, "low": 1, "high": 1},

@@ -30,12 +30,14 @@ def require(module: str, feature: str, *, extra: str) -> ModuleType:
     Raises:
         MissingDependencyError: it is not installed; the message names the extra.
     """
+    package = module.partition(".")[0]
     try:
-        return importlib.import_module(module)
+        importlib.import_module(package)
     except ModuleNotFoundError as error:
-        if error.name != module.partition(".")[0]:
+        if error.name != package:
             raise
-        raise MissingDependencyError(feature, error.name, extra=extra) from None
+        raise MissingDependencyError(feature, package, extra=extra) from None
+    return importlib.import_module(module)
 
 
 def pick_device(torch: Any, device: str | None) -> Any:

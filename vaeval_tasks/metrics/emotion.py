@@ -75,19 +75,18 @@ class EmotionClassifier:
 
     @cached_property
     def _model(self) -> tuple[Any, Any, Any, Any, dict[int, str]]:
+        name = self._name
         torch = require("torch", _FEATURE, extra="reference")
         transformers = require("transformers", _FEATURE, extra="reference")
         try:
-            extractor = transformers.AutoFeatureExtractor.from_pretrained(self._name)
-            model = transformers.AutoModelForAudioClassification.from_pretrained(self._name)
+            extractor = transformers.AutoFeatureExtractor.from_pretrained(name)
+            model = transformers.AutoModelForAudioClassification.from_pretrained(name)
         except (OSError, ValueError) as error:
-            raise MissingWeightsError(
-                f"{self._name}: no audio classifier there ({str(error).splitlines()[0]})"
-            ) from error
+            raise MissingWeightsError(f"{name}: no audio classifier there ({str(error).splitlines()[0]})") from error
         labels = {i: named for i, label in model.config.id2label.items() if (named := _class_of(label))}
         if set(labels.values()) != set(CLASSES):
             raise MissingWeightsError(
-                f"{self._name}: its labels {list(model.config.id2label.values())} do not cover {', '.join(CLASSES)}"
+                f"{name}: its labels {list(model.config.id2label.values())} do not cover {', '.join(CLASSES)}"
             )
         device = pick_device(torch, self._device)
         return torch, model.eval().to(device), extractor, device, labels

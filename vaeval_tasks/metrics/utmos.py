@@ -47,25 +47,27 @@ class Utmos:
 
     @cached_property
     def _net(self) -> tuple[Any, Any, Any]:
+        file = self._file
         torch = require("torch", _FEATURE, extra="reference")
         require("transformers", _FEATURE, extra="reference")
         from vaeval_tasks.metrics.utmos_net import UtmosNet, renamed
 
-        net = UtmosNet()
+        with torch.device("meta"):  # no values yet: drawing 100 million at random takes seconds
+            net = UtmosNet()
         try:
-            state = renamed(torch.load(self._file, map_location="cpu", weights_only=True))
+            state = renamed(torch.load(file, map_location="cpu", weights_only=True))
         except (pickle.UnpicklingError, RuntimeError, EOFError, AttributeError) as error:
-            raise MissingWeightsError(f"{self._file}: cannot be read as a torch state dict ({error})") from None
+            raise MissingWeightsError(f"{file}: cannot be read as a torch state dict ({error})") from None
         expected = net.state_dict()
         wrong = sorted(expected.keys() ^ state.keys()) or sorted(
             key for key, value in expected.items() if value.shape != state[key].shape
         )
         if wrong:
             raise MissingWeightsError(
-                f"{self._file}: not a UTMOS22 strong checkpoint: {len(wrong)} parameters are missing, unknown or of "
+                f"{file}: not a UTMOS22 strong checkpoint: {len(wrong)} parameters are missing, unknown or of "
                 f"another shape ({', '.join(wrong[:3])}, …)"
             )
-        net.load_state_dict(state)
+        net.load_state_dict(state, assign=True)
         device = pick_device(torch, self._device)
         return torch, net.eval().to(device), device
 

@@ -49,20 +49,19 @@ class WeSpeaker:
 
     @cached_property
     def _session(self) -> Any:
+        file = self._file
         runtime = require("onnxruntime", _FEATURE, extra="reference")
         wanted = ["CPUExecutionProvider"]
         if self._device != "cpu" and "CUDAExecutionProvider" in runtime.get_available_providers():
             wanted.insert(0, "CUDAExecutionProvider")
         errors = runtime.capi.onnxruntime_pybind11_state
         try:
-            session = runtime.InferenceSession(str(self._file), providers=wanted)
+            session = runtime.InferenceSession(str(file), providers=wanted)
         except (errors.InvalidProtobuf, errors.InvalidGraph, errors.Fail, errors.NotImplemented) as error:
-            raise MissingWeightsError(f"{self._file}: cannot be read as an ONNX model ({error})") from None
+            raise MissingWeightsError(f"{file}: cannot be read as an ONNX model ({error})") from None
         names = [i.name for i in session.get_inputs()], [o.name for o in session.get_outputs()]
         if names != (["feats"], ["embs"]):
-            raise MissingWeightsError(
-                f"{self._file}: not a WeSpeaker model: it has inputs {names[0]}, outputs {names[1]}"
-            )
+            raise MissingWeightsError(f"{file}: not a WeSpeaker model: it has inputs {names[0]}, outputs {names[1]}")
         return session
 
     def embed(self, clips: Sequence[Clip]) -> list[NDArray[np.float32] | None]:

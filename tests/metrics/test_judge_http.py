@@ -1,0 +1,259 @@
+"""The judge's client against a fake OpenAI-compatible server on loopback."""
+
+import json
+import socket
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from vaeval_tasks.errors import InputError, ServiceError
+from vaeval_tasks.metrics.backends import JudgeItem
+from vaeval_tasks.metrics.judge_http import HttpJudge
+
+
+def says(content, finish="stop", **message):
+    return 200, {"choices": [{"message": {"content": content, **message}, "finish_reason": finish}]}, {}
+
+
+def error(status, message="no", headers=None, **more):
+    return status, {"error": {"message": message, **more}}, headers or {}
+
+
+class FakeJudge:
+    """Answers each item by the script of its answer's text: a list of replies, the last one for good."""
+
+    def __init__(self):
+        self.script = {}
+        self.requests = []
+        self.active = self.most_active = 0
+        self.lock = threading.Lock()
+        fake = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                reply = fake.reply(self.path, dict(self.headers), body)
+                status, data, headers = reply() if callable(reply) else reply
+                with fake.lock:
+                    fake.active -= 1
+                payload = data if isinstance(data, bytes) else json.dumps(data).encode()
+                try:
+                    self.send_response(status)
+                    for name, value in headers.items():
+                        self.send_header(name, value)
+                    self.send_header("Content-Length", str(len(payload)))
+                    self.end_headers()
+                    self.wfile.write(payload)
+                except (BrokenPipeError, ConnectionResetError):
+                    pass  # the client gave up waiting, as the time-out tests want
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+
+    def reply(self, path, headers, body):
+        prompt = body["messages"][0]["content"]
+        with self.lock:
+            self.active += 1
+            self.most_active = max(self.most_active, self.active)
+            self.requests.append((path, headers, body))
+            for key, replies in self.script.items():
+                if f"<answer>\n{key}\n</answer>" in prompt:
+                    return replies.pop(0) if len(replies) > 1 else replies[0]
+        return says("[Correct]")
+
+
+@pytest.fixture
+def fake(monkeypatch):
+    monkeypatch.delenv("VAEVAL_JUDGE_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    fake = FakeJudge()
+    yield fake
+    fake.server.shutdown()
+    fake.server.server_close()
+
+
+def items(*answers, task="listening_general"):
+    return [JudgeItem(task=task, question="q", answer=answer, references=("r",)) for answer in answers]
+
+
+def judge(fake, **options):
+    waits = []
+    made = HttpJudge(fake.url, sleep=waits.append, **{"timeout": 5, "retries": 2, **options})
+    return made, waits
+
+
+@pytest.mark.parametrize(
+    ("reply", "value", "detail"),
+    [
+        (says("[Correct]"), 1, ""),
+        (says("Let me think. [Incorrect]? The words differ but mean the same.\n\n[Correct]"), 1, ""),
+        (says("[Correct] at first sight, yet [Incorrect]"), 0, ""),
+        (says("I think it is right."), None, "no verdict in the judge's answer: I think it is right."),
+        (says("[Good]"), None, "no verdict"),
+        (says(None), None, "the judge's answer was empty"),
+        (says("", reasoning_content="[Correct]"), None, "the judge's answer was empty"),
+        (says("[Correct] or", finish="length"), None, "cut off; raise max_tokens"),
+        (says(None, refusal="I can't judge this."), None, "the judge refused: I can't judge this."),
+        (says(None, finish="content_filter"), None, "filtered"),
+        (error(400, "blocked", code="content_filter"), None, "HTTP 400: blocked"),
+        (error(400, "context length exceeded"), None, "HTTP 400: context length exceeded"),
+        ((200, b"<html>", {}), None, "not a chat completion: <html>"),
+        ((200, {"choices": []}, {}), None, "not a chat completion"),
+        ((200, {"choices": [None]}, {}), None, "not a chat completion"),
+    ],
+)
+def test_what_one_reply_means(fake, reply, value, detail):
+    fake.script["odd"] = [reply]
+    made, waits = judge(fake)
+    odd, good = made.judge(items("odd", "fine"))
+    assert odd.value == value
+    assert detail in odd.detail
+    assert good.value == 1
+    assert waits == []
+
+
+def test_the_request_is_what_the_endpoint_expects(fake, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-second")
+    monkeypatch.setenv("VAEVAL_JUDGE_API_KEY", "sk-first")
+    made, _ = judge(fake, model="my-judge")
+    made.judge(items("fine"))
+    ((path, headers, body),) = fake.requests
+    assert path == "/v1/chat/completions"
+    assert headers["Authorization"] == "Bearer sk-first"
+    assert (body["model"], body["temperature"]) == ("my-judge", 0)
+    assert body["max_tokens"] >= 4096
+    assert [m["role"] for m in body["messages"]] == ["user"]
+
+
+def test_no_key_sends_no_header(fake):
+    made, _ = judge(fake)
+    made.judge(items("fine"))
+    assert "Authorization" not in fake.requests[0][1]
+
+
+def test_429_waits_as_long_as_the_server_says(fake):
+    fake.script["a"] = [
+        error(429, headers={"Retry-After": "7"}),
+        error(429, headers={"Retry-After": "soon"}),
+        says("[Correct]"),
+    ]
+    made, waits = judge(fake)
+    assert [s.value for s in made.judge(items("a"))] == [1]
+    assert waits == [7.0, 2.0]  # the second header is nonsense: 2 ** 1 s
+
+
+def test_500_is_tried_again_and_then_left_without_a_verdict(fake):
+    fake.script["a"] = [error(500, "boom")]
+    made, waits = judge(fake)
+    a, b = made.judge(items("a", "b"))
+    assert (a.value, a.detail) == (None, "HTTP 500: boom")
+    assert b.value == 1
+    assert waits == [1.0, 2.0]
+    assert len(fake.requests) == 4
+
+
+def test_a_time_out_is_one_items_trouble_while_others_succeed(fake):
+    def slow():
+        time.sleep(0.5)
+        return says("[Correct]")
+
+    fake.script["a"] = [slow]
+    made, waits = judge(fake, timeout=0.15, retries=1)
+    a, b = made.judge(items("a", "b"))
+    assert a.value is None
+    assert "ReadTimeout" in a.detail
+    assert b.value == 1
+    assert waits == [1.0]
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_refused_key_or_address_ends_the_batch_at_once(fake, status, monkeypatch):
+    monkeypatch.setenv("VAEVAL_JUDGE_API_KEY", "sk-secret")
+    fake.script["a"] = [error(status, "go away")]
+    made, waits = judge(fake)
+    with pytest.raises(ServiceError, match=f"refused: HTTP {status}: go away") as caught:
+        made.judge(items("a"))
+    assert waits == []
+    assert "sk-secret" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_refused_connection_ends_in_one_line_after_retries():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    waits = []
+    made = HttpJudge(f"http://127.0.0.1:{port}/v1", sleep=waits.append, retries=2, concurrency=1)
+    with pytest.raises(
+        ServiceError, match=rf"the judge at http://127.0.0.1:{port}/v1/chat/completions gave no answer"
+    ) as e:
+        made.judge(items(*"abcdef"))
+    assert "\n" not in str(e.value)
+    assert waits == [1.0, 2.0]  # only the first item is tried
+
+
+def test_when_nothing_is_answered_the_batch_raises(fake):
+    fake.script["a"] = [error(503, "overloaded")]
+    made, _ = judge(fake)
+    with pytest.raises(ServiceError, match="HTTP 503: overloaded"):
+        made.judge(items("a"))
+
+
+def test_a_judge_that_dies_half_way_leaves_the_rest_unjudged(fake):
+    for name in "cdefghijklmn":
+        fake.script[name] = [error(503, "gone")]
+    made, _ = judge(fake, concurrency=1, retries=0)
+    values = made.judge(items(*"abcdefghijklmn"))
+    assert [s.value for s in values] == [1, 1] + [None] * 12
+    assert "not asked, the judge had stopped answering (HTTP 503: gone)" in values[-1].detail
+    assert len(fake.requests) == 10  # two answers, eight failures in a row
+
+
+def test_requests_run_side_by_side_within_the_bound_and_keep_their_order(fake):
+    def slow(verdict):
+        def reply():
+            time.sleep(0.05)
+            return says(verdict)
+
+        return reply
+
+    for i in range(12):
+        fake.script[f"a{i}"] = [slow("[Correct]" if i % 3 else "[Incorrect]")]
+    made, _ = judge(fake, concurrency=3)
+    values = [s.value for s in made.judge(items(*(f"a{i}" for i in range(12))))]
+    assert values == [float(bool(i % 3)) for i in range(12)]
+    assert 2 <= fake.most_active <= 3
+
+
+def test_no_items_ask_nothing(fake):
+    made, _ = judge(fake)
+    assert made.judge([]) == []
+    assert fake.requests == []
+
+
+def test_families_have_their_own_verdicts(fake):
+    fake.script["odd"] = [says("[Correct] [Good]")]
+    made, _ = judge(fake)
+    (scored,) = made.judge(items("odd", task="speaking_assistant"))
+    assert scored.value == 1
+
+
+def test_the_signature_names_model_and_prompts_not_the_address(fake, tmp_path):
+    made, _ = judge(fake)
+    assert made.signature.startswith("judge-llm|model:gpt-oss-20b|prompts:")
+    assert "127.0.0.1" not in made.signature
+    assert HttpJudge("http://127.0.0.1:1/v1").signature == made.signature
+
+
+def test_an_address_without_scheme_is_refused():
+    with pytest.raises(InputError, match="must start with http"):
+        HttpJudge("localhost:8000/v1")
