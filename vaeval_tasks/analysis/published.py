@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
-
-import numpy as np
 
 from vaeval_tasks.analysis.agreement import agreement_rows, agreement_table, split_half_rows, split_half_table
 from vaeval_tasks.analysis.boards import board_table
@@ -15,16 +14,23 @@ from vaeval_tasks.analysis.engines import engine_table
 from vaeval_tasks.analysis.entities import Level
 from vaeval_tasks.analysis.leaderboard import Settings, rank
 from vaeval_tasks.analysis.lexicon import load_lexicon
-from vaeval_tasks.analysis.mos import MosTable, load_mos, mos_rows
+from vaeval_tasks.analysis.mos import MosTable, load_mos, mos_rows, mos_table
 from vaeval_tasks.analysis.mos_tables import table_a4, table_a5, table_a6, table_a7, table_a10
 from vaeval_tasks.analysis.panel import pool_table, prompt_table
 from vaeval_tasks.analysis.ratings import Ratings, load_ratings
-from vaeval_tasks.analysis.rubric_groups import cluster_table, clusters, correlation_table, published_pool
-from vaeval_tasks.analysis.source import Source, prompt_level
+from vaeval_tasks.analysis.rubric_groups import (
+    cluster_table,
+    clusters,
+    correlation_table,
+    published_pool,
+    tree_table,
+)
+from vaeval_tasks.analysis.slices import slice_table
+from vaeval_tasks.analysis.source import Source
 from vaeval_tasks.analysis.table import Table
 from vaeval_tasks.analysis.voices import margin_table, model_margins
 from vaeval_tasks.errors import EstimationError
-from vaeval_tasks.stats import Draws, Progress
+from vaeval_tasks.stats import Draws, Progress, RubricClusters
 
 __all__ = ["StudyTables", "study_tables"]
 
@@ -108,8 +114,8 @@ def _margins(study: _Study, level: Level, name: str, title: str) -> Table:
     return margin_table(name, title, model_margins(study.ratings, level, study.rubrics, study.draws))
 
 
-def _clusters(study: _Study) -> Table:
-    found = clusters(
+def _clusters(study: _Study) -> RubricClusters:
+    return clusters(
         study.ratings,
         [r for r in study.rubrics if r != "overall"],
         level=Level.model,
@@ -118,30 +124,6 @@ def _clusters(study: _Study) -> Table:
         halves=500,
         pool=published_pool(study.ratings.at(Level.model).entities),
     )
-    return cluster_table(found)
-
-
-def _slices(study: _Study, settings: Settings) -> Table:
-    """Return the overall board of every category and difficulty level that can be ranked."""
-    ratings, rows, notes = study.ratings, list[dict[str, Any]](), list[str]()
-    fields = {
-        "category": [ratings.prompt_info[p].category for p in ratings.prompts],
-        "level": [prompt_level(ratings.prompt_info[p]) for p in ratings.prompts],
-    }
-    for name, values in fields.items():
-        for value in sorted(set(values)):
-            inside = np.array([v == value for v in values])[ratings.data.prompt]
-            try:
-                board = rank(ratings.subset(inside), level=Level.model, rubrics=["overall"], settings=settings)
-            except EstimationError as error:
-                notes.append(f"{name} {value}: {error}")
-                continue
-            rows += [{"field": name, "slice": value, **row} for row in board_table(board).rows]
-            notes += [f"{name} {value}: {note}" for note in board.notes]
-    columns = ("field", "slice", "rank", "entity", "elo", "low", "high", "n_ratings", "n_raters", "n_prompts")
-    title = "Overall preference by category and difficulty, each slice fitted on its own"
-    digits = {"elo": 1, "low": 1, "high": 1}
-    return Table(name="board_slices", title=title, columns=columns, rows=tuple(rows), digits=digits, notes=tuple(notes))
 
 
 def _rivals(order: Sequence[str], mos: Sequence[dict[str, Any]]) -> list[str]:
@@ -184,6 +166,7 @@ def study_tables(
     mos = mos_rows(study.mos.at(Level.model), study.mos.data.rubrics, draws) if study.mos else []
     models = _rivals(order, mos)
     a10 = table_a10(board, mos)
+    groups = cache(lambda: _clusters(study))
     no_mos = "" if has["mos"] else "the run has no MOS ratings"
     no_prompts = "" if has["prompts"] else "the run has no prompts"
     few = "" if len(models) > 1 else "there is one model"
@@ -198,14 +181,22 @@ def study_tables(
         "A8": ("", lambda: correlation_table(ratings, study.rubrics)),
         "A9": ("" if has["comments"] else "the run has no comments", lambda: _a9(study, order)),
         "A10": ("", lambda: a10),
+        "mos": (no_mos, lambda: mos_table(mos)),
         "board": ("", lambda: board_table(board)),
         "board_config": ("", lambda: board_table(by_config, name="board_config")),
-        "board_slices": (no_prompts, lambda: _slices(study, settings)),
+        "board_slices": (no_prompts, lambda: slice_table(ratings, study.rubrics, Level.model, settings)),
         "voice_margin": ("", lambda: _margins(study, Level.voice, "voice_margin", "Margins between voices")),
         "thinking": ("", lambda: _margins(study, Level.thinking, "thinking", "Margins of higher over lower thinking")),
         "engines": ("", lambda: engine_table(ratings, study.rubrics, (Level.config, Level.model))),
-        "rubric_clusters": ("", lambda: _clusters(study)),
+        "rubric_clusters": ("", lambda: cluster_table(groups())),
+        "rubric_tree": ("", lambda: tree_table(groups())),
         "prompts": (no_prompts, lambda: prompt_table(list(source.prompts.values()))),
     }
-    made = tuple(make() for reason, make in wanted.values() if not reason)
-    return StudyTables(tables=made, missing={name: reason for name, (reason, _) in wanted.items() if reason})
+    made = list[Table]()
+    missing = {name: reason for name, (reason, _) in wanted.items() if reason}
+    for name, (_, make) in wanted.items():
+        try:
+            made += [make()] if name not in missing else []
+        except EstimationError as error:
+            missing[name] = str(error)
+    return StudyTables(tables=tuple(made), missing=missing)

@@ -59,7 +59,9 @@ def _row(row: Row) -> dict[str, Any]:
     return {"rank": rank_text(row), **{name: getattr(row, name) for name in shown}, "reason": ""}
 
 
-def _slice(ratings: Ratings, rubrics: Sequence[str], level: Level, settings: Settings) -> dict[str, list[dict[str, Any]]]:
+def _slice(
+    ratings: Ratings, rubrics: Sequence[str], level: Level, settings: Settings
+) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of each rubric on one slice; what cannot be ranked has one row with the reason."""
     reasons = {rubric: _why_not(ratings, rubric, level) for rubric in rubrics}
     ranked = [rubric for rubric, why in reasons.items() if not why]

@@ -1,0 +1,199 @@
+"""The sections that are made of plain tables, and what a reader should take from each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from vaeval_tasks.analysis.table import Table
+from vaeval_tasks.report.grids import grid, wide_grid
+from vaeval_tasks.report.parts import tree_of
+from vaeval_tasks.report.records import Grid, Section
+from vaeval_tasks.rubrics import BY_KEY
+
+__all__ = ["sections"]
+
+Tables = Mapping[str, Table]
+_N = ("n_ratings", "n_raters", "n_prompts")
+_MOST_COLUMNS = 60
+
+
+def _grids(*found: Grid | None) -> tuple[Grid, ...]:
+    return tuple(g for g in found if g is not None)
+
+
+def _groups(tables: Tables) -> Section | None:
+    if "rubric_clusters" not in tables:
+        return None
+    found = tables["rubric_clusters"]
+    tree = tree_of(found, tables["rubric_tree"]) if "rubric_tree" in tables else None
+    blocks = grid(
+        tables["A8"], ("group", "rho", "n_pairs"), title="Mean correlation of rubrics within and across groups"
+    )
+    return Section(
+        key="groups",
+        title="Rubric groups",
+        lead="Rubrics grouped by what is left of their profiles once overall quality is taken out. "
+        + ". ".join(note[:1].upper() + note[1:] for note in found.notes)
+        + ".",
+        tree=tree,
+        grids=(grid(found, ("rubric", "group", "family"), note=""), blocks),
+    )
+
+
+def _agreement(tables: Tables) -> Section:
+    a3 = tables.get("A3")
+    return Section(
+        key="agreement",
+        title="Agreement",
+        lead="Single raters differ a good deal; the ranking that they make together is what has to be stable. Split-half "
+        "compares the rankings by two random halves of the raters.",
+        grids=_grids(
+            grid(
+                tables["A2"], ("rubric", "alpha", "icc", "ac2", "n_units", "n_single", *_N), title="Agreement of raters"
+            ),
+            grid(
+                a3,
+                ("rubric", "by", "rho", "sd", "n_splits", "n_entities", "n_raters"),
+                title="Split-half correlation of the ranking (Spearman)",
+            )
+            if a3 is not None
+            else None,
+            grid(
+                tables["engines"],
+                tables["engines"].columns,
+                title="Do other ranking methods agree? (Spearman)",
+            )
+            if "engines" in tables
+            else None,
+        ),
+    )
+
+
+def _mos(tables: Tables, entities: Sequence[str]) -> Section | None:
+    if "A7" not in tables and "A6" not in tables:
+        return None
+    a6, a7 = tables.get("A6"), tables.get("A7")
+    return Section(
+        key="mos",
+        title="MOS and CMOS",
+        lead="Asked about one response at a time, people answer another question than side by side; the two may differ.",
+        grids=_grids(
+            grid(a7, ("rubric", "mos_delta", "cmos_delta", "low", "high", "win_rate", *_N)) if a7 else None,
+            grid(a6, a6.columns) if a6 and len(a6.columns) < _MOST_COLUMNS else None,
+        ),
+    )
+
+
+def _scores(tables: Tables, entities: Sequence[str]) -> Section | None:
+    if "scores" not in tables:
+        return None
+    table = tables["scores"]
+    counted = {
+        row["metric"]: sum(r["n_scored"] for r in table.rows if r["metric"] == row["metric"]) for row in table.rows
+    }
+    elos = {row["entity"]: row for row in tables["board"].rows if row["rubric"] == tables["board"].rows[0]["rubric"]}
+    ranks = ", ".join(f"{e} {elos[e]['rank'] or '–'}" for e in entities)
+    first = BY_KEY[tables["board"].rows[0]["rubric"]].label
+    return Section(
+        key="scores",
+        title="Automatic scores",
+        lead=f"Metrics of the same responses, models in the order of people’s ranking on {first.lower()} ({ranks}).",
+        grids=(
+            wide_grid(
+                table,
+                "metric",
+                "entity",
+                "mean",
+                entities,
+                title=table.title,
+                extra={"Better": "better"},
+                note="Scored responses: " + ", ".join(f"{m} {n}" for m, n in counted.items()) + ".",
+            ),
+        ),
+    )
+
+
+def _predictors(tables: Tables) -> Section | None:
+    if "predictors" not in tables:
+        return None
+    table, combined = tables["predictors"], tables["predictors_combined"]
+    columns = (
+        "rubric", "metric", "better", "spearman", "spearman_low", "spearman_high", "kendall", "accuracy", "accuracy_low",
+        "accuracy_high", "calibration_error", "n_choices", "n_systems", "n_scored",
+    )  # fmt: skip
+    held = (
+        "rubric", "metrics", "spearman", "spearman_low", "spearman_high", "split_half", "ceiling", "share", "accuracy",
+        "accuracy_low", "accuracy_high", "accuracy_ceiling", "n_choices",
+    )  # fmt: skip
+    return Section(
+        key="predictors",
+        title="Predictors",
+        lead="Which metric may stand in for people, and for what? " + " ".join(table.notes[:-1]),
+        grids=(
+            grid(combined, held, title=combined.title),
+            grid(table, columns, title=table.title, note=table.notes[-1][:1].upper() + table.notes[-1][1:] + "."),
+        ),
+    )
+
+
+def _judges(tables: Tables) -> Section | None:
+    if "judge" not in tables:
+        return None
+    columns = (
+        "rubric", "judge", "accuracy", "accuracy_low", "accuracy_high", "accuracy_ceiling", "spearman", "first_margin",
+        "flips", "beta", "beta_se", "n_choices", "n_pairs", "n_ratings",
+    )  # fmt: skip
+    boards = ("rubric", "judge", "entity", "people_elo", "people_low", "people_high", "people_n", "judge_elo", "judge_low",
+              "judge_high", "judge_n")  # fmt: skip
+    return Section(
+        key="judges",
+        title="Judge models",
+        lead="Chat models that heard the same pairs in both orders. They are not people, and no rating of theirs is in any "
+        "other number on this page.",
+        grids=(grid(tables["judge"], columns), grid(tables["judge_board"], boards)),
+    )
+
+
+def _comments(tables: Tables, entities: Sequence[str]) -> Section | None:
+    if "A9" not in tables:
+        return None
+    table = tables["A9"]
+    models = [e for e in entities if e in table.columns]
+    return Section(
+        key="comments",
+        title="Comments",
+        lead="What people wrote about single responses: the share of each model’s comments that mention a theme. Shading "
+        "compares along a row; themes overlap.",
+        grids=(grid(table, ("theme", *models), shaded=models, note=". ".join(table.notes) + "."),),
+    )
+
+
+def _panel(tables: Tables) -> Section | None:
+    found = [
+        grid(tables[name], tables[name].columns, note=". ".join(tables[name].notes))
+        for name in ("A1", "prompts")
+        if name in tables
+    ]
+    if not found:
+        return None
+    return Section(key="panel", title="Raters and prompts", grids=tuple(found))
+
+
+def sections(tables: Tables, entities: Sequence[str]) -> tuple[Section, ...]:
+    """Return the sections that the tables can fill.
+
+    Args:
+        tables: by name.
+        entities: best overall first.
+    """
+    found = (
+        _groups(tables),
+        _agreement(tables),
+        _mos(tables, entities),
+        _scores(tables, entities),
+        _predictors(tables),
+        _judges(tables),
+        _comments(tables, entities),
+        _panel(tables),
+    )
+    return tuple(s for s in found if s is not None)
