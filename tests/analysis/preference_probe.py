@@ -71,7 +71,7 @@ def probe(evaluate, name, script):
         "result": json.loads(json.dumps(result, allow_nan=False)),
         "types": sorted({type(value).__name__ for value in result.values()}),
         "single": memory.compute() == result,
-        "empty": json.loads(json.dumps(memory.compute(**dict.fromkeys(good, [])), allow_nan=False)),
+        "empty": json.loads(json.dumps(memory.compute(**{column: [] for column in good}), allow_nan=False)),
         "bare": refusal(lambda: memory.compute(**{**good, "rater": "abc"})),
         "late": {f"{c} {v!r}": late(memory, good, c, v) for c, values in BAD.items() for v in values},
         "length": refusal(lambda: memory.compute(**{**good, "score": good["score"][:-1]})),

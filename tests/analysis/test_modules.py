@@ -163,7 +163,7 @@ def test_agreement_needs_a_symmetric_scale_to_be_mirrored() -> None:
     rows = {"unit": ["1", "1"], "rater": ["r", "s"], "score": [1, 1]}
     with pytest.raises(InputError, match="mirrored"):
         hub.agreement_result(rows, low=1, high=5, mirrored=True)
-    with pytest.raises(InputError, match="row 2: rater 'r' rated unit '1' in row 1|in row 1 already"):
+    with pytest.raises(InputError, match="row 2: rater 'r' rated unit '1' in row 1 already"):
         hub.agreement_result({**rows, "rater": ["r", "r"]})
     assert hub.agreement_result(rows, mirrored=True)["rater_agreement"] == pytest.approx(1)
 

@@ -105,9 +105,9 @@ def _rates(
             "rate": found.mean,
             "low": found.interval.low,
             "high": found.interval.high,
-            "n_comments": found.n_ratings,
-            "n_raters": found.n_raters,
-            "n_prompts": found.n_prompts,
+            "n_comments": found.coverage.n_ratings,
+            "n_raters": found.coverage.n_raters,
+            "n_prompts": found.coverage.n_prompts,
             "reason": found.reason or found.interval.reason,
         }
         for found in mos(data, draws, pooled=True)

@@ -228,7 +228,7 @@ def mos_result(
         "scores": [s.mean for s in found],
         "low": [s.interval.low for s in found],
         "high": [s.interval.high for s in found],
-        "n_ratings": [int(s.n_ratings) for s in found],
+        "n_ratings": [int(s.coverage.n_ratings) for s in found],
         "n_samples": [s.n_samples for s in found],
         "reason": "; ".join(r for r in reasons if r),
         **base,
@@ -272,15 +272,15 @@ def agreement_result(
     rated = np.bincount(unit)
     alone = np.flatnonzero(rated[unit] == 1)
     both = np.concatenate([counts, counts[:, ::-1]]) if mirrored else counts
-    alpha, icc, ac = agreement_of_counts(both, values, metric=Metric(metric), weights=Weights(weights))
+    found = agreement_of_counts(both, values, metric=Metric(metric), weights=Weights(weights))
     return {
-        "rater_agreement": alpha.value,
-        "icc1": icc.value,
-        "ac2": ac.value,
+        "rater_agreement": found.alpha.value,
+        "icc1": found.icc.value,
+        "ac2": found.ac.value,
         "n": len(score),
         "n_units": int((rated > 1).sum()),
         "n_skipped": len(alone),
         "skipped": [f"row {i + 1}: the only rating of unit {rows['unit'][i]!r}" for i in alone.tolist()],
-        "reason": "; ".join(dict.fromkeys(c.reason for c in (alpha, icc, ac) if c.reason)),
+        "reason": "; ".join(dict.fromkeys(c.reason for c in (found.alpha, found.icc, found.ac) if c.reason)),
         "signature": signature,
     }
