@@ -9,7 +9,7 @@ from vaeval_tasks.report.figures import row_shades
 from vaeval_tasks.report.records import Grid
 from vaeval_tasks.rubrics import BY_KEY
 
-__all__ = ["grid", "wide_grid"]
+__all__ = ["grid", "sentences", "wide_grid"]
 
 _HEADERS = {
     "ac2": "Gwet AC2",
@@ -57,6 +57,11 @@ def _text(cell: str) -> str:
     return BY_KEY[cell].label if cell in BY_KEY else cell
 
 
+def sentences(notes: Sequence[str]) -> str:
+    """Return notes as sentences, each with a capital and a full stop."""
+    return " ".join(f"{note[:1].upper()}{note[1:].rstrip('.')}." for note in notes if note)
+
+
 def grid(
     table: Table,
     columns: Sequence[str],
@@ -64,6 +69,7 @@ def grid(
     title: str | None = None,
     shaded: Sequence[str] = (),
     note: str | None = None,
+    folded: bool = False,
 ) -> Grid:
     """Return some columns of a table; cells are what the table prints.
 
@@ -73,6 +79,7 @@ def grid(
         title: instead of the table's own.
         shaded: columns that are shaded against each other along a row.
         note: instead of the table's own notes.
+        folded: whether a reader has to unfold it.
     """
     shown = [c for c in columns if c in table.columns]
     at = [table.columns.index(c) for c in shown]
@@ -83,7 +90,9 @@ def grid(
         columns=tuple(_header(c) for c in shown),
         rows=tuple(tuple(_text(row[i]) for i in at) for row in table.cells()),
         shades=tuple(shades),
-        note=note if note is not None else ". ".join(table.notes),
+        numeric=tuple(any(isinstance(row.get(c), int | float) for row in table.rows) for c in shown),
+        folded=folded,
+        note=note if note is not None else sentences(table.notes),
     )
 
 

@@ -137,6 +137,10 @@ class Grid:
     rows: tuple[tuple[str, ...], ...]
     shades: tuple[tuple[float | None, ...], ...] = ()
     """0 to 1 per cell, how strongly it is shaded; None: not at all. Empty: no cell is."""
+    numeric: tuple[bool, ...] = ()
+    """Which columns hold numbers. Empty: all but the first."""
+    folded: bool = False
+    """Shown only when a reader unfolds it."""
     note: str = ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from vaeval_tasks.analysis.table import Table
-from vaeval_tasks.report.grids import grid, wide_grid
+from vaeval_tasks.report.grids import grid, sentences, wide_grid
 from vaeval_tasks.report.parts import tree_of
 from vaeval_tasks.report.records import Grid, Section
 from vaeval_tasks.rubrics import BY_KEY
@@ -33,10 +33,30 @@ def _groups(tables: Tables) -> Section | None:
         key="groups",
         title="Rubric groups",
         lead="Rubrics grouped by what is left of their profiles once overall quality is taken out. "
-        + ". ".join(note[:1].upper() + note[1:] for note in found.notes)
-        + ".",
+        + sentences(found.notes),
         tree=tree,
-        grids=(grid(found, ("rubric", "group", "family"), note=""), blocks),
+        grids=(grid(found, ("rubric", "group", "family"), note="", folded=tree is not None), blocks),
+    )
+
+
+def _split_half(table: Table) -> Grid:
+    """Return table A3 with a row per rubric and two columns per level."""
+    levels = list(dict.fromkeys(row["by"] for row in table.rows))
+    at = {name: table.columns.index(name) for name in ("rubric", "by", "rho", "sd", "n_splits", "n_raters")}
+    cells = [{name: printed[i] for name, i in at.items()} for printed in table.cells()]
+    found = {(c["rubric"], c["by"]): c for c in cells}
+    entities = {row["by"]: row["n_entities"] for row in table.rows}
+    rows = []
+    for key in dict.fromkeys(c["rubric"] for c in cells):
+        pairs = [found[key, level][name] for level in levels for name in ("rho", "sd")]
+        first = found[key, levels[0]]
+        rows.append((BY_KEY[key].label if key in BY_KEY else key, *pairs, first["n_splits"], first["n_raters"]))
+    heads = [head for level in levels for head in (f"ρ, {entities[level]} {level}s", "SD")]
+    return Grid(
+        name=table.name,
+        title="Split-half correlation of the ranking (Spearman)",
+        columns=("Rubric", *heads, "Splits", "Raters"),
+        rows=tuple(rows),
     )
 
 
@@ -45,23 +65,18 @@ def _agreement(tables: Tables) -> Section:
     return Section(
         key="agreement",
         title="Agreement",
-        lead="Single raters differ a good deal; the ranking that they make together is what has to be stable. Split-half "
-        "compares the rankings by two random halves of the raters.",
+        lead="Single raters differ a good deal; the ranking that they make together is what has to be stable. "
+        "Split-half compares the rankings by two random halves of the raters.",
         grids=_grids(
             grid(
                 tables["A2"], ("rubric", "alpha", "icc", "ac2", "n_units", "n_single", *_N), title="Agreement of raters"
             ),
-            grid(
-                a3,
-                ("rubric", "by", "rho", "sd", "n_splits", "n_entities", "n_raters"),
-                title="Split-half correlation of the ranking (Spearman)",
-            )
-            if a3 is not None
-            else None,
+            _split_half(a3) if a3 is not None else None,
             grid(
                 tables["engines"],
                 tables["engines"].columns,
                 title="Do other ranking methods agree? (Spearman)",
+                folded=True,
             )
             if "engines" in tables
             else None,
@@ -76,7 +91,7 @@ def _mos(tables: Tables, entities: Sequence[str]) -> Section | None:
     return Section(
         key="mos",
         title="MOS and CMOS",
-        lead="Asked about one response at a time, people answer another question than side by side; the two may differ.",
+        lead="Asked about one response at a time, people answer another question than side by side.",
         grids=_grids(
             grid(a7, ("rubric", "mos_delta", "cmos_delta", "low", "high", "win_rate", *_N)) if a7 else None,
             grid(a6, a6.columns) if a6 and len(a6.columns) < _MOST_COLUMNS else None,
@@ -118,8 +133,8 @@ def _predictors(tables: Tables) -> Section | None:
         return None
     table, combined = tables["predictors"], tables["predictors_combined"]
     columns = (
-        "rubric", "metric", "better", "spearman", "spearman_low", "spearman_high", "kendall", "accuracy", "accuracy_low",
-        "accuracy_high", "calibration_error", "n_choices", "n_systems", "n_scored",
+        "rubric", "metric", "better", "spearman", "spearman_low", "spearman_high", "kendall", "accuracy",
+        "accuracy_low", "accuracy_high", "calibration_error", "n_choices", "n_systems", "n_scored",
     )  # fmt: skip
     held = (
         "rubric", "metrics", "spearman", "spearman_low", "spearman_high", "split_half", "ceiling", "share", "accuracy",
@@ -131,7 +146,7 @@ def _predictors(tables: Tables) -> Section | None:
         lead="Which metric may stand in for people, and for what? " + " ".join(table.notes[:-1]),
         grids=(
             grid(combined, held, title=combined.title),
-            grid(table, columns, title=table.title, note=table.notes[-1][:1].upper() + table.notes[-1][1:] + "."),
+            grid(table, columns, title=table.title, note=sentences(table.notes[-1:]), folded=True),
         ),
     )
 
@@ -143,13 +158,15 @@ def _judges(tables: Tables) -> Section | None:
         "rubric", "judge", "accuracy", "accuracy_low", "accuracy_high", "accuracy_ceiling", "spearman", "first_margin",
         "flips", "beta", "beta_se", "n_choices", "n_pairs", "n_ratings",
     )  # fmt: skip
-    boards = ("rubric", "judge", "entity", "people_elo", "people_low", "people_high", "people_n", "judge_elo", "judge_low",
-              "judge_high", "judge_n")  # fmt: skip
+    boards = (
+        "rubric", "judge", "entity", "people_elo", "people_low", "people_high", "people_n", "judge_elo", "judge_low",
+        "judge_high", "judge_n",
+    )  # fmt: skip
     return Section(
         key="judges",
         title="Judge models",
-        lead="Chat models that heard the same pairs in both orders. They are not people, and no rating of theirs is in any "
-        "other number on this page.",
+        lead="Chat models that heard the same pairs in both orders. They are not people, and no rating of theirs is in "
+        "any other number on this page.",
         grids=(grid(tables["judge"], columns), grid(tables["judge_board"], boards)),
     )
 
@@ -162,21 +179,17 @@ def _comments(tables: Tables, entities: Sequence[str]) -> Section | None:
     return Section(
         key="comments",
         title="Comments",
-        lead="What people wrote about single responses: the share of each model’s comments that mention a theme. Shading "
-        "compares along a row; themes overlap.",
-        grids=(grid(table, ("theme", *models), shaded=models, note=". ".join(table.notes) + "."),),
+        lead="What people wrote about single responses: the share of each model’s comments that mention a theme. "
+        "Shading compares along a row; themes overlap.",
+        grids=(grid(table, ("theme", *models), shaded=models),),
     )
 
 
 def _panel(tables: Tables) -> Section | None:
-    found = [
-        grid(tables[name], tables[name].columns, note=". ".join(tables[name].notes))
-        for name in ("A1", "prompts")
-        if name in tables
-    ]
+    found = [grid(tables[name], tables[name].columns) for name in ("A1", "prompts") if name in tables]
     if not found:
         return None
-    return Section(key="panel", title="Raters and prompts", grids=tuple(found))
+    return Section(key="panel", title="Panel", grids=tuple(found))
 
 
 def sections(tables: Tables, entities: Sequence[str]) -> tuple[Section, ...]:

@@ -58,12 +58,17 @@ def _bridge(source: Source, ratings: Ratings, settings: BoardSettings) -> StudyT
         found = predict(ratings, metrics, rubrics, level=Level.config, draws=draws, splits=min(settings.splits, 1000))
         tables += predictor_tables(found)
     except (InputError, EstimationError) as error:
-        missing["scores" if not tables else "predictors"] = str(error)
+        missing["scores" if not tables else "predictors"] = _told(error, source)
     if source.run is not None and source.run.has("judge_ratings"):
         tables += judge_tables(judge_views(ratings, load_judged(source), rubrics, level, draws))
     else:
         missing["judge"] = "no judge model rated these pairs (vaeval judge)"
     return StudyTables(tables=tuple(tables), missing=missing)
+
+
+def _told(error: Exception, source: Source) -> str:
+    """Return what an error says without the folder it is about: a public page names no place on a machine."""
+    return str(error).replace(f"{source.path}: ", "").replace(f"{source.path}/", "")
 
 
 def _notices(run: RunDir, ratings: Ratings) -> tuple[str, ...]:
