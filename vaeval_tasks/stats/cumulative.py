@@ -7,7 +7,7 @@ P(Y <= k) = F(tau_k - delta), delta = X @ s, tau = design @ t. The log-likelihoo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from scipy.sparse import csr_matrix
 
 from vaeval_tasks.stats.links import Link, quantile, tail
 
-__all__ = ["Problem", "Solution", "category_scores", "incidence", "inverse_information", "solve"]
+__all__ = ["Problem", "Solution", "category_scores", "incidence", "inverse_information", "solve", "weighted_gram"]
 
 Floats = NDArray[np.float64]
 _TOLERANCE = 1e-8
@@ -25,6 +25,8 @@ _MAX_HALVINGS = 30
 _RUNAWAY = 15.0
 """Log odds beyond which a strength is taken to be on its way to infinity."""
 _SMALLEST = 1e-300
+_DENSE = 1_000_000
+"""Incidences of up to so many elements are quicker as plain arrays."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -33,7 +35,7 @@ class Problem:
 
     counts: Floats
     """(pairs, categories)."""
-    incidence: csr_matrix
+    incidence: csr_matrix | Floats
     """(pairs, coefficients) such that delta = incidence @ coefficients."""
     n_centred: int
     """The first so many coefficients are strengths, which are determined up to a constant and sum to zero."""
@@ -80,8 +82,17 @@ def incidence(
     return csr_matrix((np.concatenate(data), (np.tile(rows, len(data)), np.concatenate(columns))), shape=shape)
 
 
+def weighted_gram(x: csr_matrix | Floats, weight: Floats) -> Floats:
+    """Return x' diag(weight) x."""
+    if isinstance(x, np.ndarray):
+        return np.asarray(x.T @ (weight[:, None] * x))
+    return np.asarray((x.T @ x.multiply(weight[:, None])).toarray())
+
+
 def solve(problem: Problem) -> Solution:
     """Maximise the penalised log-likelihood. ``converged`` is False where there seems to be no finite maximum."""
+    if not isinstance(problem.incidence, np.ndarray) and np.prod(problem.incidence.shape) <= _DENSE:
+        problem = replace(problem, incidence=problem.incidence.toarray())
     n_coef = problem.incidence.shape[1]
     theta = np.concatenate([np.zeros(n_coef), _start(problem)])
     state = _evaluate(problem, theta)
@@ -171,7 +182,7 @@ def _evaluate(problem: Problem, theta: Floats) -> _State:
 
     gradient = np.concatenate([-(x.T @ slope.sum(axis=1)), design.T @ slope.sum(axis=0)])
     information = np.empty((len(theta), len(theta)))
-    information[:n_coef, :n_coef] = -(x.T @ x.multiply(across.sum(axis=1)[:, None])).toarray()
+    information[:n_coef, :n_coef] = -weighted_gram(x, across.sum(axis=1))
     information[:n_coef, n_coef:] = x.T @ (across @ design)
     information[n_coef:, :n_coef] = information[:n_coef, n_coef:].T
     information[n_coef:, n_coef:] = -(design.T @ hessian_z @ design)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from vaeval_tasks.errors import EstimationError
 from vaeval_tasks.stats.cells import Cells
-from vaeval_tasks.stats.cumulative import incidence
+from vaeval_tasks.stats.cumulative import incidence, weighted_gram
 from vaeval_tasks.stats.existence import require_connected, require_ratings
 from vaeval_tasks.stats.fits import Engine, Fit
 
@@ -27,7 +27,7 @@ def massey_inverse(cells: Cells, ridge: float = 0.0) -> NDArray[np.float64]:
     """Return the inverse of the weighted Laplacian of the comparisons on ratings that sum to zero."""
     m = len(cells.entities)
     x = incidence(cells.first, cells.second, m)
-    system = (x.T @ x.multiply(cells.counts.sum(axis=1)[:, None])).toarray()
+    system = weighted_gram(x, cells.counts.sum(axis=1))
     centre = np.eye(m) - 1 / m
     inverse = np.linalg.inv(system + ridge * np.eye(m) + np.trace(system) / m**2)
     return np.asarray(centre @ inverse @ centre)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from vaeval_tasks.stats.bradley_terry import partial_wins
 from vaeval_tasks.stats.cumulative import Problem, incidence, solve
 from vaeval_tasks.stats.fits import Engine, Fit
-from vaeval_tasks.stats.kernels import FAILED, FINE, UNDEFINED, refit_all
+from vaeval_tasks.stats.kernels import FAILED, refit_all
 from vaeval_tasks.stats.levels import categories
 from vaeval_tasks.stats.tally import Tally, weigh
 
@@ -23,6 +23,7 @@ __all__ = ["FALLBACK_RIDGE", "Plan", "Refits", "plan", "refit_tables", "run_bloc
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
 T = TypeVar("T")
+_SINGULAR = 1e-10
 
 FALLBACK_RIDGE = 1e-2
 """Precision of the penalty that stands in where a replicate has no finite estimate."""
@@ -78,15 +79,14 @@ def weighted_tables(task: Plan, by_rater: Floats, by_prompt: Floats) -> Floats:
 
 def refit_tables(task: Plan, tables: Floats) -> Refits:
     """Fit every rubric of every replicate."""
+    if task.engine is Engine.massey:
+        return _refit_massey(task, tables)
     n, n_rubrics, m = tables.shape[2], task.tally.n_rubrics, task.strengths.shape[1]
     strengths, status = np.empty((n, n_rubrics, m)), np.empty((n, n_rubrics), dtype=np.uint8)
-    if task.engine is Engine.massey:
-        _refit_massey(task, tables, strengths, status)
-    else:
-        refit_all(
-            tables, task.tally.first, task.tally.second, task.engine is Engine.bradley_terry, task.strengths,
-            task.edges, task.ridge, strengths, status,
-        )  # fmt: skip
+    refit_all(
+        tables, task.tally.first, task.tally.second, task.engine is Engine.bradley_terry, task.strengths, task.edges,
+        task.ridge, strengths, status,
+    )  # fmt: skip
     ridged = np.zeros((n, n_rubrics), dtype=bool)
     for replicate, row in np.argwhere(status == FAILED):
         counts = tables[row * task.tally.n_columns : (row + 1) * task.tally.n_columns, :, replicate].T
@@ -110,23 +110,28 @@ def _refit_safely(task: Plan, counts: Floats) -> tuple[Floats, bool]:
     return solve(replace(problem, ridge=max(task.ridge, FALLBACK_RIDGE))).coefficients, True
 
 
-def _refit_massey(task: Plan, tables: Floats, strengths: Floats, status: NDArray[np.uint8]) -> None:
+def _refit_massey(task: Plan, tables: Floats) -> Refits:
     """Solve the least squares of all replicates of one rubric at once."""
     t, m = task.tally, task.strengths.shape[1]
     pairs = incidence(t.first, t.second, m).toarray()
     outer = (pairs[:, :, None] * pairs[:, None, :]).reshape(-1, m * m)
     score = np.arange(t.n_columns) - t.n_columns // 2
+    strengths = np.empty((tables.shape[2], t.n_rubrics, m))
+    ridged = np.zeros(strengths.shape[:2], dtype=bool)
     for row in range(t.n_rubrics):
         counts = tables[row * t.n_columns : (row + 1) * t.n_columns]  # (scores, pairs, replicates)
         weight, margin = counts.sum(axis=0), np.tensordot(score, counts, axes=1)
-        system = (weight.T @ outer).reshape(-1, m, m)
-        seen = np.einsum("bii->bi", system).min(axis=1) > 0
+        system = (weight.T @ outer).reshape(-1, m, m) + task.ridge * np.eye(m)
+        diagonal = np.einsum("bii->bi", system)
+        seen = diagonal.min(axis=1) > 0
         system[~seen] = np.eye(m)
-        lift = np.einsum("bii->b", system) / m**2
-        system += lift[:, None, None] + task.ridge * np.eye(m)
+        system += (diagonal.sum(axis=1) / m**2)[:, None, None]
+        apart = np.linalg.eigvalsh(system)[:, 0] < _SINGULAR * diagonal.max(axis=1)
+        system[apart] += FALLBACK_RIDGE * np.eye(m)
         strengths[:, row] = np.linalg.solve(system, (pairs.T @ margin).T[:, :, None])[:, :, 0]
         strengths[~seen, row] = np.nan
-        status[:, row] = np.where(seen, FINE, UNDEFINED)
+        ridged[:, row] = apart & seen
+    return Refits(strengths=strengths, ridged=ridged)
 
 
 def run_blocks(

@@ -25,6 +25,7 @@ __all__ = ["Clusters", "Covariance", "sandwich"]
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
+_ROUNDING = 1e-9
 
 
 class Clusters(StrEnum):
@@ -45,7 +46,7 @@ class Covariance:
     """The ratings of the fit's rubric."""
     clusters: Clusters
     matrix: Floats
-    """(entities, entities), of the strengths; zero where there are too few clusters (see :func:`.intervals`)."""
+    """(entities, entities), of the strengths. Of no use with one rater or prompt: see :func:`.intervals.too_few`."""
     degrees: float
     """Degrees of freedom of the t quantile: the smallest number of clusters less one."""
 
@@ -59,33 +60,34 @@ class _Influence:
     scores: csr_matrix
     """(ratings, parameters): each rating's share of the gradient."""
 
+    def around(self, middle: Floats) -> Floats:
+        """Return the sandwich, exactly symmetric."""
+        matrix = self.inverse @ middle @ self.inverse
+        return np.asarray((matrix + matrix.T) / 2)
+
 
 def sandwich(data: Comparisons, fit: Fit, *, clusters: Clusters = Clusters.two_way) -> Covariance:
     """Return H^-1 (sum_r G_r G_r' + sum_p G_p G_p' - sum_rp G_rp G_rp') H^-1 of a fit to ``data``.
 
     G are sums of the ratings' gradients over a rater, over a prompt, and over what one rater did on one prompt. With
-    :attr:`Clusters.none` the middle is the sum over sessions. A difference of covariances can have a negative
-    eigenvalue; it is set to 0.
+    :attr:`Clusters.none` the middle is the sum over sessions. With few clusters the difference may not be a covariance
+    (a negative eigenvalue); then the last sum is left in, which is the careful side (MacKinnon, Nielsen & Webb 2021).
     """
     one = data.only(fit.rubric)
     influence = _influence(one, fit)
+    m = len(fit.entities)
     if clusters is Clusters.none:
         middle, n_clusters = _outer(influence.scores, session_codes(one))
+        matrix = influence.around(middle)[:m, :m]
     else:
         by_rater, n_raters = _outer(influence.scores, one.rater)
         by_prompt, n_prompts = _outer(influence.scores, one.prompt)
         by_both, _ = _outer(influence.scores, one.rater * one.n_prompts + one.prompt)
-        middle, n_clusters = by_rater + by_prompt - by_both, min(n_raters, n_prompts)
-    m = len(fit.entities)
-    matrix = (influence.inverse @ middle @ influence.inverse)[:m, :m]
-    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
-    return Covariance(
-        fit=fit,
-        data=one,
-        clusters=clusters,
-        matrix=(vectors * np.maximum(values, 0)) @ vectors.T,
-        degrees=float(max(n_clusters - 1, 1)),
-    )
+        n_clusters = min(n_raters, n_prompts)
+        matrix = influence.around(by_rater + by_prompt - by_both)[:m, :m]
+        if np.linalg.eigvalsh(matrix)[0] < -_ROUNDING * np.trace(matrix):
+            matrix = influence.around(by_rater + by_prompt)[:m, :m]
+    return Covariance(fit=fit, data=one, clusters=clusters, matrix=matrix, degrees=float(max(n_clusters - 1, 1)))
 
 
 def _outer(scores: csr_matrix, cluster: Codes) -> tuple[Floats, int]:
