@@ -18,9 +18,9 @@ class Effects:
     estimators of the board are consistent for the truth that the simulation writes down.
     """
 
-    prompt: float = 0.10
+    prompt: float = 0.03
     """Prompt by configuration: how well this configuration did on this prompt."""
-    rater_model: float = 0.10
+    rater_model: float = 0.15
     """Rater by model: a rater's liking for a model."""
     rater_config: float = 0.06
     """Rater by configuration: a rater's liking for a voice."""
