@@ -142,7 +142,12 @@ def test_themes_of_a_run(small_run: Path, invoke: Any) -> None:
 
 
 def test_themes_of_a_file_and_a_lexicon(ratings_csv: Callable[..., Path], tmp_path: Path, invoke: Any) -> None:
-    rows = [["p1", "x", "r1", "a nice one"], ["p1", "y", "r2", "not nice"], ["p2", "x", "r2", ""], ["p2", "y", "r1", "x"]]
+    rows = [
+        ["p1", "x", "r1", "a nice one"],
+        ["p1", "y", "r2", "not nice"],
+        ["p2", "x", "r2", ""],
+        ["p2", "y", "r1", "x"],
+    ]
     path = ratings_csv(rows, ("prompt", "config", "rater", "text"))
     lexicon = tmp_path / "mine.yaml"
     lexicon.write_text("negation: {negators: [not]}\nthemes: {nice: {terms: [nice]}}\n")

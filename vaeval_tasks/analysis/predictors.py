@@ -134,7 +134,8 @@ def words_about_width(n_systems: int, n_models: int, rows: Sequence[Predictor]) 
         )
         clear = sum(r.spearman.low is not None and (r.spearman.low > 0 or (r.spearman.high or 0) < 0) for r in rows)
         out.append(
-            f"{clear} of {len(rows)} intervals keep clear of 0; by chance alone about {0.05 * len(rows):.0f} would."
+            f"{clear} of {len(rows)} intervals keep clear of 0; if no metric told anything, about "
+            f"{0.05 * len(rows):.1f} would."
         )
     return tuple(out)
 
