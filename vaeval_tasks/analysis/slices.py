@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from vaeval_tasks.analysis.boards import rank_text
 from vaeval_tasks.analysis.entities import Level
 from vaeval_tasks.analysis.leaderboard import Ci, Row, Settings, rank
-from vaeval_tasks.analysis.ratings import Ratings, restrict
+from vaeval_tasks.analysis.ratings import Ratings
 from vaeval_tasks.analysis.source import prompt_level
 from vaeval_tasks.analysis.table import Table
 from vaeval_tasks.errors import EstimationError
-from vaeval_tasks.stats import fit
 
 __all__ = ["MIN_RATINGS", "slice_table"]
+
+Rows = list[dict[str, Any]]
 
 MIN_RATINGS = 30
 """A slice with fewer ratings of a rubric gets no ranking."""
@@ -41,36 +42,21 @@ def _slices(ratings: Ratings) -> Iterator[tuple[str, str, NDArray[np.bool_]]]:
             yield name, value, np.array([v == value for v in values])[ratings.data.prompt]
 
 
-def _why_not(ratings: Ratings, rubric: str, level: Level) -> str:
-    """Return why a rubric cannot be ranked, empty if it can."""
-    data = ratings.at(level)
-    n = int(np.sum(data.rubric == data.rubric_code(rubric)))
-    if n < MIN_RATINGS:
-        return f"{n} ratings, fewer than {MIN_RATINGS}"
-    try:
-        fit(restrict(data, [rubric]), rubric)
-    except EstimationError as error:
-        return str(error)
-    return ""
-
-
 def _row(row: Row) -> dict[str, Any]:
     shown = ("entity", "elo", "low", "high", "n_ratings", "n_raters", "n_prompts")
     return {"rank": rank_text(row), **{name: getattr(row, name) for name in shown}, "reason": ""}
 
 
-def _slice(
-    ratings: Ratings, rubrics: Sequence[str], level: Level, settings: Settings
-) -> dict[str, list[dict[str, Any]]]:
-    """Return the rows of each rubric on one slice; what cannot be ranked has one row with the reason."""
-    reasons = {rubric: _why_not(ratings, rubric, level) for rubric in rubrics}
-    ranked = [rubric for rubric, why in reasons.items() if not why]
-    out = {rubric: [{"reason": why}] for rubric, why in reasons.items() if why}
-    if ranked:
-        board = rank(ratings, level=level, rubrics=ranked, settings=settings)
-        for rubric in ranked:
-            out[rubric] = [_row(row) for row in board.rows if row.rubric == rubric]
-    return out
+def _ranked(ratings: Ratings, rubrics: Sequence[str], level: Level, settings: Settings) -> dict[str, Rows]:
+    """Return the rows of each rubric; one that cannot be ranked has one row with the reason."""
+    try:
+        board = rank(ratings, level=level, rubrics=rubrics, settings=settings)
+    except EstimationError as error:
+        if len(rubrics) == 1:
+            return {rubrics[0]: [{"reason": str(error)}]}
+        alone = [_ranked(ratings, [rubric], level, settings) for rubric in rubrics]
+        return {rubric: rows for found in alone for rubric, rows in found.items()}
+    return {rubric: [_row(row) for row in board.rows if row.rubric == rubric] for rubric in rubrics}
 
 
 def slice_table(ratings: Ratings, rubrics: Sequence[str], level: Level, settings: Settings) -> Table:
@@ -85,14 +71,16 @@ def slice_table(ratings: Ratings, rubrics: Sequence[str], level: Level, settings
         settings: as of the whole board, but for the intervals.
     """
     settings = replace(settings, ci=Ci.sandwich)
-    rows: list[dict[str, Any]] = []
+    rows: Rows = []
     for field, value, inside in _slices(ratings):
         part = ratings.subset(inside)
-        found = _slice(part, rubrics, level, settings)
-        for rubric in rubrics:
-            n = int(np.sum(part.data.rubric == part.data.rubric_code(rubric)))
+        counts = {rubric: int(np.sum(part.data.rubric == part.data.rubric_code(rubric))) for rubric in rubrics}
+        enough = [rubric for rubric, n in counts.items() if n >= MIN_RATINGS]
+        found = _ranked(part, enough, level, settings) if enough else {}
+        for rubric, n in counts.items():
+            few: Rows = [{"reason": f"{n} ratings, fewer than {MIN_RATINGS}"}]
             about = {"rubric": rubric, "field": field, "slice": value, "slice_ratings": n}
-            rows += [about | row for row in found[rubric]]
+            rows += [about | row for row in found.get(rubric, few)]
     return Table(
         name="board_slices",
         title="Elo by category, difficulty and recording condition, each slice fitted on its own; sandwich intervals",

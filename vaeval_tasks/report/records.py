@@ -8,7 +8,6 @@ from typing import Any
 from vaeval_tasks.rubrics import Rubric
 
 __all__ = [
-    "MIN_SLICE",
     "Board",
     "ConfigCard",
     "Download",
@@ -25,9 +24,6 @@ __all__ = [
     "Standing",
     "Tree",
 ]
-
-MIN_SLICE = 30
-"""A slice with fewer ratings than this shows its number of ratings and nothing else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

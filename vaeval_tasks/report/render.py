@@ -17,8 +17,9 @@ from urllib.parse import quote
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from vaeval_tasks.analysis.slices import MIN_RATINGS
 from vaeval_tasks.report.figures import all_standings, branches, elo_axis, margin_axis, row_shades
-from vaeval_tasks.report.records import MIN_SLICE, Board, RubricPage, Standing
+from vaeval_tasks.report.records import Board, RubricPage, Standing
 from vaeval_tasks.rubrics import FAMILIES
 
 __all__ = ["embedded", "render"]
@@ -134,6 +135,6 @@ def render(board: Board) -> str:
             script=Markup(script),  # noqa: S704 - our own file
             style=Markup(style),  # noqa: S704 - our own file
             script_hash=f"sha256-{digest}",
-            min_slice=MIN_SLICE,
+            min_slice=MIN_RATINGS,
         )
     )
