@@ -9,7 +9,7 @@ import pytest
 
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.run import RunDir
-from vaeval_tasks.schema import Prompt, Response, ResponseStatus, Score
+from vaeval_tasks.schema import Item, Prompt, Response, ResponseStatus, Score
 
 PROMPT = Prompt(prompt_id="p1", category="advice", difficulty="L1")
 RESPONSE = Response(response_id="r1", prompt_id="p1", config_id="c", status=ResponseStatus.error)
@@ -46,6 +46,16 @@ def test_the_last_attempt_of_a_response_counts(tmp_path: Path) -> None:
     run.append_response(replace(RESPONSE, response_id="r0"))
     run.append_response(replace(RESPONSE, status=ResponseStatus.ok))
     assert [(r.response_id, r.status) for r in run.responses()] == [("r0", "error"), ("r1", "ok")]
+
+
+def test_processes_of_one_run_have_their_own_logs(tmp_path: Path) -> None:
+    run = RunDir(tmp_path)
+    for rank, created in ((0, "2026-01-02"), (1, "2026-01-03"), (2, "2026-01-01")):
+        run.append("responses", replace(RESPONSE, created=created, text=str(rank)), rank=rank)
+        run.append("items", Item(item_id="i", task=f"t{rank}"), rank=rank)
+    assert {p.name for p in tmp_path.iterdir()} >= {"responses.jsonl", "responses-1.jsonl", "items-2.jsonl"}
+    assert [r.text for r in run.responses()] == ["1"], "the newest attempt counts, whoever made it"
+    assert [i.task for i in run.items()] == ["t0", "t1", "t2"]
 
 
 def test_errors(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ The token comes from the environment (``HF_TOKEN``) and is written nowhere. ``HF
 from __future__ import annotations
 
 import doctest
+import importlib.util
 import os
 import shutil
 import socket
@@ -21,7 +22,7 @@ from typing import Any
 
 import yaml
 
-from vaeval_tasks.errors import InputError, MissingDependencyError, ServiceError, VaevalError
+from vaeval_tasks.errors import InputError, ServiceError, VaevalError
 from vaeval_tasks.paths import metric_module
 
 __all__ = ["FILES", "Published", "check_app", "check_card", "check_doctest", "front_matter", "publish"]
@@ -174,6 +175,13 @@ def _answered(process: subprocess.Popen[bytes], url: str, log: Path, app: Path, 
     raise InputError(f"did not answer within {timeout:.0f} s", path=app)
 
 
+def _transport_error() -> type[Exception]:
+    """Return the error of what huggingface_hub sends with: httpx2 from its version 2.0 on, httpx before."""
+    module = importlib.import_module("httpx2" if importlib.util.find_spec("httpx2") else "httpx")
+    error: type[Exception] = module.HTTPError
+    return error
+
+
 def publish(name: str, namespace: str, *, private: bool = False) -> Published:
     """Upload a checked metric module as the Space ``namespace/name``, making it if it is new.
 
@@ -191,12 +199,9 @@ def publish(name: str, namespace: str, *, private: bool = False) -> Published:
     token = os.environ.get("HF_TOKEN")
     if not token:
         raise VaevalError("set HF_TOKEN to a Hub token that may write; it is taken from the environment only")
-    try:
-        import httpx
-        from huggingface_hub import HfApi
-        from huggingface_hub.errors import HfHubHTTPError, HFValidationError
-    except ImportError:
-        raise MissingDependencyError("vaeval publish", "huggingface_hub") from None
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+
     api = HfApi(endpoint=os.environ.get("HF_ENDPOINT"), token=token)
     repo_id = f"{namespace}/{name}"
     try:
@@ -213,6 +218,6 @@ def publish(name: str, namespace: str, *, private: bool = False) -> Published:
     except HfHubHTTPError as error:
         status = getattr(error.response, "status_code", "?")
         raise ServiceError(f"the Hub refused {repo_id} (status {status}): {str(error).splitlines()[0]}") from None
-    except (httpx.HTTPError, OSError) as error:
+    except (_transport_error(), OSError) as error:
         raise ServiceError(f"the Hub at {api.endpoint} could not be reached ({error})") from None
     return Published(name=name, repo_id=repo_id, url=f"{api.endpoint}/spaces/{repo_id}")

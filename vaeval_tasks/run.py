@@ -5,6 +5,7 @@
 ``items.parquet``         the documents of harness tasks
 ``configs.yaml``          the configurations used, resolved
 ``responses.jsonl``       appended per attempt; compacted into ``responses.parquet``
+``responses-1.jsonl`` …   the same by the second process of a run on several, and so on
 ``scores.parquet``        automatic scores
 ``pairs.parquet``         the frozen design
 ``ratings.parquet`` …     the export of the collection
@@ -165,18 +166,34 @@ class RunDir:
             )
         return out
 
+    def append(self, table: str, record: Any, *, rank: int = 0) -> None:
+        """Append one record to a table's log, durably; processes of one run each have their own log."""
+        path = self.path(table).with_name(f"{table}-{rank}.jsonl" if rank else f"{table}.jsonl")
+        tables.append_jsonl(path, record)
+
     def append_response(self, response: schema.Response) -> None:
         """Append one response to the log, durably."""
-        tables.append_jsonl(self.responses_log, response)
+        self.append("responses", response)
 
     def responses(self) -> list[schema.Response]:
-        """Return the last attempt of every response, from the log and the compacted table, sorted by id."""
-        found: dict[str, schema.Response] = {}
-        if self.has("responses"):
-            found.update((r.response_id, r) for r in self.read("responses"))
-        if self.responses_log.is_file():
-            found.update((r.response_id, r) for r in tables.read_jsonl(self.responses_log, schema.Response))
+        """Return the last attempt of every response, from the logs and the compacted table, sorted by id."""
+        logged: list[schema.Response] = self._logged("responses")
+        found = {r.response_id: r for r in sorted(logged, key=lambda r: r.created)}
         return [found[key] for key in sorted(found)]
+
+    def items(self) -> list[schema.Item]:
+        """Return the last version of every harness document, from the logs and the table, sorted."""
+        found = {(i.task, i.item_id): i for i in self._logged("items")}
+        return [found[key] for key in sorted(found)]
+
+    def _logged(self, table: str) -> list[Any]:
+        """All records of a compacted table, then those of its logs."""
+        rows = self.read(table) if self.has(table) else []
+        logs = [self.root / f"{table}.jsonl", *sorted(self.root.glob(f"{table}-*.jsonl"))]
+        for log in logs:
+            if log.is_file():
+                rows += tables.read_jsonl(log, RECORDS[table])
+        return rows
 
     def _save(self, manifest: dict[str, Any]) -> None:
         text = json.dumps(manifest, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)

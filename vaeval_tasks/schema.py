@@ -60,6 +60,8 @@ class ResponseStatus(StrEnum):
     refused = "refused"
     degenerate = "degenerate"
     error = "error"
+    unsupported = "unsupported"
+    """The model cannot take such a request: images, for one that does not see. It gets no score, not 0."""
 
 
 class PairKind(StrEnum):

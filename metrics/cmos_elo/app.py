@@ -1,12 +1,11 @@
 """Demo page of the module: ``python app.py`` here, or a Space."""
 
-import csv
-import io
 from pathlib import Path
 
 import evaluate
 import gradio as gr
 from evaluate.utils.gradio import parse_readme
+from vaeval_tasks.analysis import hub
 from vaeval_tasks.errors import VaevalError
 
 HERE = Path(__file__).resolve().parent
@@ -26,18 +25,8 @@ z,y,-1,r2,p4
 
 
 def score(table):
-    rows = list(csv.DictReader(io.StringIO(table or "")))
-    if not rows:
-        raise gr.Error("Paste a table: a header line, then one rating a line.")
-    columns = {name: [row[name] or "" for row in rows] for name in rows[0] if name is not None}
     try:
-        if "score" in columns:
-            columns["score"] = [float(value) for value in columns["score"]]
-        return module.compute(**columns)
-    except ValueError as error:
-        raise gr.Error(f"score: {error}") from error
-    except TypeError as error:
-        raise gr.Error(f"The header names a column that the module does not have: {error}") from error
+        return module.compute(**hub.pasted(table, tuple(module.features)))
     except VaevalError as error:
         raise gr.Error(str(error)) from error
 

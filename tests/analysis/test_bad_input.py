@@ -197,3 +197,8 @@ def test_raters_of_several_kinds_are_not_mixed(small_run: Path, tmp_path: Path, 
     rows = invoke("rank", tmp_path, "--rubric", "overall", "--raters", "judge", "--json", *RANK).json["rows"]
     assert max(r["n_raters"] for r in rows) == 10
     refused(invoke("rank", tmp_path, "--raters", "simulated"), "unknown kind of rater 'simulated'")
+
+
+def test_two_columns_of_one_name(ratings_csv: Callable[..., Path], good_rows: Rows, invoke: Any) -> None:
+    path = ratings_csv(good_rows, ("prompt", "a", "b", "rater", "score", "score"))
+    refused(invoke("rank", path), "field 'score'", "two columns")

@@ -171,3 +171,22 @@ def test_agreement_needs_a_symmetric_scale_to_be_mirrored() -> None:
 def test_columns_take_what_numpy_and_pandas_give() -> None:
     given = hub.columns({"score": np.array([1, -2]), "rater": np.array(["r", "s"])})
     assert given == {"score": [1.0, -2.0], "rater": ["r", "s"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "said"),
+    [
+        ("", InputError, "paste a table"),
+        ("unit,score\n", InputError, "paste a table"),
+        ("unit,scroe\n1,2\n", UnknownNameError, "Did you mean 'score'"),
+        ("unit,score\n1\n", InputError, "row 1: has 1 cells"),
+        ("unit,score\n1,2\n2,x\n", InputError, "row 2, field 'score': 'x' is not a number"),
+    ],
+)
+def test_pasted_tables(text: str, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        hub.pasted(text, ("unit", "rater", "score"))
+
+
+def test_a_pasted_table_is_its_columns() -> None:
+    assert hub.pasted("unit, score\n1, 2\n\n", ("unit", "score")) == {"unit": ["1"], "score": [2.0]}

@@ -157,6 +157,38 @@ def test_a_run_without_mos_names_what_is_missing(small_run: Path, tmp_path: Path
     assert rows(run / "analysis", "A10")[0]["mos"] == ""
 
 
+def test_a_run_of_one_rater_and_one_rubric(small_run: Path, tmp_path: Path, invoke: Any) -> None:
+    import pyarrow.parquet as pq
+
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "configs.yaml").write_bytes((small_run / "configs.yaml").read_bytes())
+    table = pq.read_table(small_run / "ratings.parquet").to_pylist()
+    alone = [
+        {**row, "rater_id": "only"} for row in table if row["rubric"] == "overall" and row["assignment_id"][-1] == "0"
+    ]
+    pq.write_table(pq.read_table(small_run / "ratings.parquet").slice(0, 0).from_pylist(alone), run / "ratings.parquet")
+    done = invoke("tables", run, "--resamples", 20, "--splits", 20)
+    assert done.code == 0, done.err
+    assert "rubric_clusters: not written, " in done.out
+    board = rows(run / "analysis", "board")
+    assert len(board) == 7
+    assert all(row["low"] == "" and row["n_raters"] == "1" for row in board)
+    assert rows(run / "analysis", "A2")[0]["alpha"] == ""
+    assert rows(run / "analysis", "voice_margin")[0]["low"] == ""
+
+
+def test_head_to_head_is_antisymmetric_in_wins(made: Path, small_run: Path) -> None:
+    table = rows(made, "head_to_head")
+    assert len(table) == 21 * 12
+    first = next(row for row in table if row["rubric"] == "overall")
+    assert float(first["wins"]) + float(first["losses"]) + float(first["ties"]) == float(first["n_ratings"])
+    best, worst = rows(made, "board")[0]["entity"], rows(made, "board")[6]["entity"]
+    gap = next(row for row in table if (row["a"], row["b"], row["rubric"]) == (best, worst, "overall"))
+    assert float(gap["margin"]) > 1
+    assert float(gap["win_rate"]) > 0.75
+
+
 def test_tables_of_no_run(tmp_path: Path, invoke: Any) -> None:
     done = invoke("tables", tmp_path / "no")
     assert (done.code, done.out) == (1, "")

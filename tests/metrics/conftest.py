@@ -1,40 +1,36 @@
-"""Real speech for the metrics' tests: human recordings of Debian packages, and flite's voices."""
+"""Real speech for the metrics' tests: human recordings (see data/README.md), and flite's voices."""
 
-import os
+import json
 import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
 
 from vaeval_tasks.audio import Clip, read_audio
 
-ASTERISK = Path("/usr/share/asterisk/sounds/en")  # asterisk-core-sounds-en-g722: one woman, CC-BY-SA-3.0
-LIBRIVOX = Path("/usr/share/pocketsphinx/test/data/librivox")  # pocketsphinx-testdata: one woman, public domain
-
-
-def asterisk(name: str) -> Clip:
-    command = ["ffmpeg", "-v", "error", "-f", "g722", "-i", str(ASTERISK / f"{name}.g722")]
-    done = subprocess.run([*command, "-f", "s16le", "-ar", "16000", "-ac", "1", "-"], capture_output=True, check=True)
-    return Clip.from_pcm16(done.stdout, 16000)
-
-
-def librivox(number: str) -> Clip:
-    return read_audio(LIBRIVOX / f"sense_and_sensibility_01_austen_64kb-{number}.wav")
+DATA = Path(__file__).parent / "data"
 
 
 @pytest.fixture(scope="session")
 def allison():
-    """Two prompts by one speaker, 7 s and 15 s."""
-    return [asterisk("vm-instructions"), asterisk("demo-moreinfo")]
+    """Two prompts by one speaker, 7 s and 9 s."""
+    return [read_audio(DATA / "allison-1.flac"), read_audio(DATA / "allison-2.flac")]
 
 
 @pytest.fixture(scope="session")
 def reader():
     """Two sentences by another speaker, 7 s and 6 s; the first one's words are below."""
-    return [librivox("0870"), librivox("0920")]
+    return [read_audio(DATA / "reader-1.flac"), read_audio(DATA / "reader-2.flac")]
+
+
+@pytest.fixture(scope="session")
+def reader_embedding():
+    """What the package resemblyzer 0.1.4, with webrtcvad, gives for the first sentence."""
+    return np.load(DATA / "reader-1.resemblyzer.npy")
 
 
 @pytest.fixture(scope="session")
@@ -85,7 +81,66 @@ def flite():
 
 @pytest.fixture(autouse=True)
 def _one_thread():
-    import sys
-
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
+
+
+class FakeJudge:
+    """Answers each item by the script of its answer's text: a list of replies, the last one for good."""
+
+    def __init__(self):
+        self.script = {}
+        self.requests = []
+        self.active = self.most_active = 0
+        self.lock = threading.Lock()
+        fake = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                reply = fake.reply(self.path, dict(self.headers), body)
+                status, data, headers = reply() if callable(reply) else reply
+                with fake.lock:
+                    fake.active -= 1
+                payload = data if isinstance(data, bytes) else json.dumps(data).encode()
+                try:
+                    self.send_response(status)
+                    for name, value in headers.items():
+                        self.send_header(name, value)
+                    self.send_header("Content-Length", str(len(payload)))
+                    self.end_headers()
+                    self.wfile.write(payload)
+                except (BrokenPipeError, ConnectionResetError):
+                    pass  # the client gave up waiting, as the time-out tests want
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+
+    def reply(self, path, headers, body):
+        prompt = body["messages"][0]["content"]
+        with self.lock:
+            self.active += 1
+            self.most_active = max(self.most_active, self.active)
+            self.requests.append((path, headers, body))
+            for key, replies in self.script.items():
+                if f"<answer>\n{key}\n</answer>" in prompt:
+                    return replies.pop(0) if len(replies) > 1 else replies[0]
+        return 200, {"choices": [{"message": {"content": "[Correct]"}, "finish_reason": "stop"}]}, {}
+
+
+@pytest.fixture
+def fake(monkeypatch):
+    """A fake OpenAI-compatible judge on loopback, and no key in the environment."""
+    monkeypatch.delenv("VAEVAL_JUDGE_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    fake = FakeJudge()
+    yield fake
+    fake.server.shutdown()
+    fake.server.server_close()

@@ -1,10 +1,7 @@
 """The judge's client against a fake OpenAI-compatible server on loopback."""
 
-import json
 import socket
-import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -19,66 +16,6 @@ def says(content, finish="stop", **message):
 
 def error(status, message="no", headers=None, **more):
     return status, {"error": {"message": message, **more}}, headers or {}
-
-
-class FakeJudge:
-    """Answers each item by the script of its answer's text: a list of replies, the last one for good."""
-
-    def __init__(self):
-        self.script = {}
-        self.requests = []
-        self.active = self.most_active = 0
-        self.lock = threading.Lock()
-        fake = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self):
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                reply = fake.reply(self.path, dict(self.headers), body)
-                status, data, headers = reply() if callable(reply) else reply
-                with fake.lock:
-                    fake.active -= 1
-                payload = data if isinstance(data, bytes) else json.dumps(data).encode()
-                try:
-                    self.send_response(status)
-                    for name, value in headers.items():
-                        self.send_header(name, value)
-                    self.send_header("Content-Length", str(len(payload)))
-                    self.end_headers()
-                    self.wfile.write(payload)
-                except (BrokenPipeError, ConnectionResetError):
-                    pass  # the client gave up waiting, as the time-out tests want
-
-            def log_message(self, *_):
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.server.server_port}/v1"
-        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
-
-    def reply(self, path, headers, body):
-        prompt = body["messages"][0]["content"]
-        with self.lock:
-            self.active += 1
-            self.most_active = max(self.most_active, self.active)
-            self.requests.append((path, headers, body))
-            for key, replies in self.script.items():
-                if f"<answer>\n{key}\n</answer>" in prompt:
-                    return replies.pop(0) if len(replies) > 1 else replies[0]
-        return says("[Correct]")
-
-
-@pytest.fixture
-def fake(monkeypatch):
-    monkeypatch.delenv("VAEVAL_JUDGE_API_KEY", raising=False)
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    fake = FakeJudge()
-    yield fake
-    fake.server.shutdown()
-    fake.server.server_close()
 
 
 def items(*answers, task="listening_general"):
@@ -178,9 +115,9 @@ def test_a_time_out_is_one_items_trouble_while_others_succeed(fake):
 @pytest.mark.parametrize("status", [401, 403, 404])
 def test_a_refused_key_or_address_ends_the_batch_at_once(fake, status, monkeypatch):
     monkeypatch.setenv("VAEVAL_JUDGE_API_KEY", "sk-secret")
-    fake.script["a"] = [error(status, "go away")]
+    fake.script["a"] = [error(status, "go away, sk-secret")]
     made, waits = judge(fake)
-    with pytest.raises(ServiceError, match=f"refused: HTTP {status}: go away") as caught:
+    with pytest.raises(ServiceError, match=rf"refused: HTTP {status}: go away, \(key\)") as caught:
         made.judge(items("a"))
     assert waits == []
     assert "sk-secret" not in str(caught.value)
@@ -257,3 +194,17 @@ def test_the_signature_names_model_and_prompts_not_the_address(fake, tmp_path):
 def test_an_address_without_scheme_is_refused():
     with pytest.raises(InputError, match="must start with http"):
         HttpJudge("localhost:8000/v1")
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "http://localhost:port/v1"])
+def test_an_address_that_is_none_is_refused(url):
+    with pytest.raises(InputError, match="is no URL"):
+        HttpJudge(url)
+
+
+def test_a_key_that_cannot_be_sent_is_refused_unseen(fake, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-gehe\u00efm")
+    made, _ = judge(fake)
+    with pytest.raises(InputError, match=r"the key in \$OPENAI_API_KEY") as caught:
+        made.judge(items("a"))
+    assert "gehe" not in str(caught.value)

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from vaeval_tasks import paths
+from vaeval_tasks.errors import VaevalError
 
 NAMES = ("judge_correctness", "modified_wer", "speaker_similarity", "utmos")
 GRADIO = "6.31.0"
@@ -131,6 +132,43 @@ def test_values_of_the_modules(probed):
     assert probed["speaker_similarity"]["result"]["scores"][0] == pytest.approx(1.0)
     assert probed["speaker_similarity"]["result"]["skipped"] == ["row 2: too little speech in the response"]
     assert probed["utmos"]["result"]["skipped"] == ["row 2: shorter than 0.3 s (0.01 s)"]
+
+
+SILENCE = {"array": [0.0] * 16000, "sampling_rate": 16000}
+
+
+@pytest.mark.parametrize("config", [None, "reference"])
+def test_a_language_model_judges_through_the_module(fake, config):
+    import evaluate
+
+    module = evaluate.load(paths.metric_module("judge_correctness"), config, keep_in_memory=True)
+    options = {"url": fake.url, "model": "m"} | ({} if config else {"backend": "reference"})
+    result = module.compute(predictions=["a"], questions=["q"], task="speaking_reasoning", **options)
+    assert result["scores"] == [1.0]
+    assert result["signature"].startswith("judge-llm|model:m|prompts:")
+    assert "<question>\nq\n</question>" in fake.requests[0][2]["messages"][0]["content"]
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "options", "message"),
+    [
+        ("utmos", {"predictions": [SILENCE]}, {"path": "none.pt", "backend": "reference"}, r"none\.pt: no such file"),
+        ("utmos", {"predictions": [SILENCE]}, {"path": "none.pt"}, "Distill-MOS has pinned weights"),
+        ("utmos", {"predictions": [SILENCE]}, {"backend": "utmos"}, "unknown backend 'utmos'"),
+        ("speaker_similarity", {"predictions": [SILENCE], "references": [SILENCE]},
+         {"path": "none.onnx", "backend": "reference"}, r"none\.onnx: no such file"),
+        ("judge_correctness", {"predictions": ["a"]}, {"backend": "reference", "task": "speaking_safety"}, "endpoint"),
+        ("judge_correctness", {"predictions": ["a"]}, {}, "name the task"),
+        ("judge_correctness", {"predictions": ["a"]}, {"task": "speaking_safty"}, "Did you mean 'speaking_safety'"),
+    ],
+)  # fmt: skip
+def test_options_that_cannot_be_met_are_one_line(name, columns, options, message):
+    import evaluate
+
+    module = evaluate.load(paths.metric_module(name), keep_in_memory=True)
+    with pytest.raises(VaevalError, match=message) as caught:
+        module.compute(**columns, **options)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,8 @@ from vaeval_tasks.metrics import utmos_net
 from vaeval_tasks.metrics.distillmos import DistillMos, _windows
 from vaeval_tasks.metrics.utmos import Utmos
 
+CLEAN = 4.481200  # distillmos 0.9.1 on the first sentence
+
 
 @pytest.fixture(scope="module")
 def distillmos():
@@ -41,7 +43,7 @@ def test_clean_speech_scores_above_the_same_speech_in_noise(distillmos, allison,
 
 def test_human_speech_scores_above_an_old_synthesiser(distillmos, reader, flite, tmp_path):
     robot = read_audio(flite("He might even have been made amiable himself.", tmp_path, voice="kal"))
-    assert value(distillmos, reader[0]) > value(distillmos, robot)
+    assert value(distillmos, robot) < CLEAN
 
 
 def test_a_long_clip_is_cut_into_windows_of_at_most_a_second_apart():
@@ -54,16 +56,16 @@ def test_a_long_clip_is_cut_into_windows_of_at_most_a_second_apart():
 
 def test_distillmos_does_not_follow_the_level(distillmos, reader):
     quiet = Clip(reader[0].samples * np.float32(0.05), reader[0].rate)
-    assert value(distillmos, quiet) == pytest.approx(value(distillmos, reader[0]), abs=1e-3)
+    assert value(distillmos, quiet) == pytest.approx(CLEAN, abs=1e-3)
 
 
 @pytest.mark.parametrize("rate", [44100, 48000])
 def test_higher_rates_change_little(distillmos, reader, rate):
-    assert value(distillmos, reader[0].at(rate)) == pytest.approx(value(distillmos, reader[0]), abs=0.15)
+    assert value(distillmos, reader[0].at(rate)) == pytest.approx(CLEAN, abs=0.15)
 
 
 def test_a_telephone_band_scores_lower(distillmos, reader):
-    assert value(distillmos, reader[0].at(8000)) < value(distillmos, reader[0])
+    assert value(distillmos, reader[0].at(8000)) < CLEAN
 
 
 def test_a_distillmos_batch_is_its_clips(distillmos, short):

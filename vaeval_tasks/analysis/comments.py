@@ -14,7 +14,7 @@ from vaeval_tasks.analysis.entities import Level, entity_names
 from vaeval_tasks.analysis.lexicon import Lexicon
 from vaeval_tasks.analysis.source import Source
 from vaeval_tasks.analysis.table import Table
-from vaeval_tasks.errors import EstimationError, InputError
+from vaeval_tasks.errors import EstimationError
 from vaeval_tasks.schema import ModelConfig
 from vaeval_tasks.stats import Draws, mos, mos_ratings
 
@@ -57,7 +57,8 @@ def load_comments(source: Source) -> Comments:
     """Read the comments of a run folder (those on single responses) or of a plain file.
 
     Raises:
-        InputError: a column is missing, an identifier is blank, or there is no comment.
+        InputError: a column is missing, or an identifier is blank.
+        EstimationError: there is no comment on a single response.
     """
     source.check_columns(COMMENT_COLUMNS)
     sheet = source.sheet("comments")
@@ -69,7 +70,7 @@ def load_comments(source: Source) -> Comments:
         other = sheet.column("other_config_id")
         keep &= np.array([not value for value in other.values])[other.codes]
     if not keep.any():
-        raise InputError("there is no comment on a single response", path=sheet.path)
+        raise EstimationError(f"{sheet.path}: there is no comment on a single response")
     return Comments(
         path=source.path,
         configs=config.names,

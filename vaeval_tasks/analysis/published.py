@@ -28,7 +28,7 @@ from vaeval_tasks.analysis.rubric_groups import (
 from vaeval_tasks.analysis.slices import slice_table
 from vaeval_tasks.analysis.source import Source
 from vaeval_tasks.analysis.table import Table
-from vaeval_tasks.analysis.voices import margin_table, model_margins
+from vaeval_tasks.analysis.voices import head_to_head_table, margin_table, model_margins
 from vaeval_tasks.errors import EstimationError
 from vaeval_tasks.stats import Draws, Progress, RubricClusters
 
@@ -57,6 +57,10 @@ class _Study:
     @property
     def rubrics(self) -> tuple[str, ...]:
         return self.ratings.data.rubrics
+
+    @property
+    def headline(self) -> str:
+        return "overall" if "overall" in self.rubrics else self.rubrics[0]
 
 
 def _a9(study: _Study, models: Sequence[str]) -> Table:
@@ -128,7 +132,7 @@ def _clusters(study: _Study) -> RubricClusters:
 
 def _rivals(order: Sequence[str], mos: Sequence[dict[str, Any]]) -> list[str]:
     """Return the models with the one people prefer first and the one with the best MOS second (if it is another)."""
-    best = [row["entity"] for row in mos if row["rubric"] == "overall"][:1]
+    best = [row["entity"] for row in mos if row["rubric"] == "overall" and row["entity"] in order][:1]
     return list(dict.fromkeys([order[0], *best, *order[1:]]))
 
 
@@ -162,12 +166,14 @@ def study_tables(
     settings = Settings(resamples=resamples, seed=seed)
     board = rank(ratings, level=Level.model, rubrics=study.rubrics, settings=settings, progress=progress)
     by_config = rank(ratings, level=Level.config, rubrics=study.rubrics, settings=settings, progress=progress)
-    order = [row.entity for row in board.rows if row.rubric == study.rubrics[0]]
+    order = [row.entity for row in board.rows if row.rubric == study.headline]
     mos = mos_rows(study.mos.at(Level.model), study.mos.data.rubrics, draws) if study.mos else []
     models = _rivals(order, mos)
     a10 = table_a10(board, mos)
     groups = cache(lambda: _clusters(study))
-    no_mos = "" if has["mos"] else "the run has no MOS ratings"
+    no_mos = (
+        "" if any(row["rubric"] == "overall" for row in mos) else "the run has no MOS ratings of the overall rubric"
+    )
     no_prompts = "" if has["prompts"] else "the run has no prompts"
     few = "" if len(models) > 1 else "there is one model"
     wanted: dict[str, tuple[str, Callable[[], Table]]] = {
@@ -181,12 +187,13 @@ def study_tables(
         "A8": ("", lambda: correlation_table(ratings, study.rubrics)),
         "A9": ("" if has["comments"] else "the run has no comments", lambda: _a9(study, order)),
         "A10": ("", lambda: a10),
-        "mos": (no_mos, lambda: mos_table(mos)),
+        "mos": ("" if mos else "the run has no MOS ratings", lambda: mos_table(mos)),
         "board": ("", lambda: board_table(board)),
         "board_config": ("", lambda: board_table(by_config, name="board_config")),
         "board_slices": (no_prompts, lambda: slice_table(ratings, study.rubrics, Level.model, settings)),
         "voice_margin": ("", lambda: _margins(study, Level.voice, "voice_margin", "Margins between voices")),
         "thinking": ("", lambda: _margins(study, Level.thinking, "thinking", "Margins of higher over lower thinking")),
+        "head_to_head": (few, lambda: head_to_head_table(ratings, order, study.rubrics, draws)),
         "engines": ("", lambda: engine_table(ratings, study.rubrics, (Level.config, Level.model))),
         "rubric_clusters": ("", lambda: cluster_table(groups())),
         "rubric_tree": ("", lambda: tree_table(groups())),

@@ -9,7 +9,7 @@ from typing import Any
 from vaeval_tasks.analysis.entities import Level
 from vaeval_tasks.analysis.ratings import Ratings, restrict
 from vaeval_tasks.analysis.table import Table
-from vaeval_tasks.errors import UnknownNameError
+from vaeval_tasks.errors import EstimationError, UnknownNameError
 from vaeval_tasks.rubrics import BY_KEY, Family
 from vaeval_tasks.stats import (
     Block,
@@ -85,6 +85,8 @@ def clusters(
         EstimationError: too few rubrics or entities.
         UnknownNameError: ``pool`` names an entity that there is not.
     """
+    if len(rubrics) < max(k, 2):
+        raise EstimationError(f"{len(rubrics)} rubrics cannot form {k} groups")
     data = _pooled(restrict(ratings.at(level), rubrics), pool)
     fits = fit_all(data)
     strengths = [f.strengths for f in fits]

@@ -161,6 +161,8 @@ def read_sheet(path: str | Path, encoding: str = "utf-8") -> Sheet:
     else:
         raise InputError(f"cannot read {kind or 'a file without an ending'}; use .csv, .jsonl or .parquet", path=path)
     names = tuple(table.column_names if isinstance(table, pa.Table) else table)
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise InputError("there are two columns of that name", path=path, field=twice[0])
     rows = table.num_rows if isinstance(table, pa.Table) else len(table[names[0]]) if names else 0
     if rows == 0:
         raise InputError("there are no rows", path=path)

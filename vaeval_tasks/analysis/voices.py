@@ -15,7 +15,7 @@ from vaeval_tasks.analysis.table import Table
 from vaeval_tasks.rubrics import BY_KEY
 from vaeval_tasks.stats import Draws, Margin, margins
 
-__all__ = ["ModelMargin", "margin_table", "model_margins"]
+__all__ = ["ModelMargin", "head_to_head_table", "margin_table", "model_margins"]
 
 THINKING_ORDER = ("none", "minimal", "low", "default", "medium", "high", "xhigh")
 """From least to most; a margin is that of the higher level over the lower."""
@@ -66,32 +66,53 @@ def model_margins(ratings: Ratings, level: Level, rubrics: Sequence[str], draws:
     return out
 
 
+def _row(m: Margin) -> dict[str, Any]:
+    return {
+        "rubric": m.rubric,
+        "family": BY_KEY[m.rubric].family.value if m.rubric in BY_KEY else "",
+        "margin": m.margin,
+        "low": m.interval.low,
+        "high": m.interval.high,
+        "mark": "" if m.significant or m.significant is None else "n.s.",
+        "win_rate": m.win_rate,
+        "wins": m.wins,
+        "losses": m.losses,
+        "ties": m.ties,
+        "n_ratings": m.n_ratings,
+        "n_raters": m.n_raters,
+        "n_prompts": m.n_prompts,
+        "reason": m.reason or m.interval.reason,
+    }
+
+
+_DIGITS = {"margin": 2, "low": 2, "high": 2, "win_rate": 2, "wins": 0, "losses": 0, "ties": 0, "n_ratings": 0}
+
+
 def margin_table(name: str, title: str, found: Sequence[ModelMargin]) -> Table:
     """Return margins as a table with an n.s. mark where the interval holds 0."""
-    rows: list[dict[str, Any]] = []
-    for item in found:
-        m = item.margin
-        rows.append(
-            {
-                "model": item.model,
-                "a": m.a.rpartition("/")[2],
-                "b": m.b.rpartition("/")[2],
-                "rubric": m.rubric,
-                "family": BY_KEY[m.rubric].family.value if m.rubric in BY_KEY else "",
-                "margin": m.margin,
-                "low": m.interval.low,
-                "high": m.interval.high,
-                "mark": "" if m.significant or m.significant is None else "n.s.",
-                "win_rate": m.win_rate,
-                "wins": m.wins,
-                "losses": m.losses,
-                "ties": m.ties,
-                "n_ratings": m.n_ratings,
-                "n_raters": m.n_raters,
-                "n_prompts": m.n_prompts,
-                "reason": m.reason or m.interval.reason,
-            }
-        )
+    rows = [
+        {"model": f.model, "a": f.margin.a.rpartition("/")[2], "b": f.margin.b.rpartition("/")[2], **_row(f.margin)}
+        for f in found
+    ]
     columns = tuple(rows[0]) if rows else ("model", "a", "b", "rubric", "margin", "low", "high")
-    digits = {"margin": 2, "low": 2, "high": 2, "win_rate": 2, "wins": 0, "losses": 0, "ties": 0, "n_ratings": 0}
-    return Table(name=name, title=title, columns=columns, rows=tuple(rows), digits=digits)
+    return Table(name=name, title=title, columns=columns, rows=tuple(rows), digits=_DIGITS)
+
+
+def head_to_head_table(ratings: Ratings, models: Sequence[str], rubrics: Sequence[str], draws: Draws) -> Table:
+    """Return margin and win rate (ties excluded) of every two models that were compared, per rubric.
+
+    Args:
+        ratings: the loaded ratings.
+        models: the models, best first.
+        rubrics: which rubrics.
+        draws: the bootstrap plan.
+    """
+    data = restrict(ratings.at(Level.model), rubrics)
+    rows = [{"a": a, "b": b, **_row(m)} for a, b in combinations(models, 2) for m in margins(data, a, b, draws)]
+    return Table(
+        name="head_to_head",
+        title="Margins between models, a less b in CMOS points, and win rates without ties",
+        columns=tuple(rows[0]),
+        rows=tuple(rows),
+        digits=_DIGITS,
+    )

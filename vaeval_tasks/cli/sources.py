@@ -147,11 +147,14 @@ def emit(result: Mapping[str, Any], tables: Sequence[Any], *, as_json: bool, out
 
 @contextmanager
 def bar(total: int, what: str, unit: str) -> Iterator[Callable[[int], object]]:
-    """Show a progress bar on a terminal, nothing in a pipe. A terminal that tells no size counts as 80 by 24."""
+    """Show a progress bar on a terminal, nothing in a pipe or where there is nothing to count.
+
+    A terminal that tells no size counts as 80 by 24.
+    """
     try:
         width = os.get_terminal_size(sys.stderr.fileno()).columns
     except (OSError, ValueError):
         width = 0
     ncols, nrows = (None, None) if width else (80, 24)
-    with tqdm(total=total, desc=what, unit=unit, disable=None, ncols=ncols, nrows=nrows) as progress:
+    with tqdm(total=total, desc=what, unit=unit, disable=None if total else True, ncols=ncols, nrows=nrows) as progress:
         yield progress.update

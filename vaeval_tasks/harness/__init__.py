@@ -1,1 +1,1 @@
-"""The glue to lm-evaluation-harness, the only room that knows it."""
+"""The glue to lm-evaluation-harness, the only place that knows it."""

@@ -33,13 +33,15 @@ class WhisperRecogniser:
         model: a name of offline weights (``whisper-base``, ``whisper-tiny.en``), the path of a folder with
             CTranslate2 weights, or a name that faster-whisper finds on the Hub (``large-v3``).
         language: a language code, or None to let Whisper detect it clip by clip.
-        device: ``cpu`` or ``cuda``; by default CUDA where there is one.
+        device: ``cpu``, ``cuda`` or ``cuda:1``; by default CUDA where there is one. Others mean the CPU.
     """
 
     def __init__(self, model: str = "whisper-base", *, language: str | None = "en", device: str | None = None) -> None:
         self._name = str(model)
         self._language = language
-        self._device = device or "auto"
+        name, _, index = (device or "auto").partition(":")
+        self._device = name if name in ("auto", "cuda") else "cpu"
+        self._index = int(index or 0)
 
     @cached_property
     def signature(self) -> str:
@@ -82,9 +84,13 @@ class WhisperRecogniser:
     @cached_property
     def _model(self) -> Any:
         whisper = require("faster_whisper", _FEATURE, extra="offline")
-        folder = str(self._folder)
-        # int8 is what was measured on CPUs; "auto" keeps the stored precision on GPUs
-        return whisper.WhisperModel(folder, device=self._device, compute_type=self._precision, local_files_only=True)
+        return whisper.WhisperModel(
+            str(self._folder),
+            device=self._device,
+            device_index=self._index,
+            compute_type=self._precision,
+            local_files_only=True,
+        )
 
     @property
     def _precision(self) -> str:
@@ -98,9 +104,10 @@ class WhisperRecogniser:
             MissingWeightsError: the weights are not there.
             MissingDependencyError: faster-whisper is not installed.
         """
-        return [self._one(clip) for clip in tqdm(clips, desc="transcripts", unit="clip", disable=None)]
+        return [self.hear(clip) for clip in tqdm(clips, desc="transcripts", unit="clip", disable=None)]
 
-    def _one(self, clip: Clip) -> str:
+    def hear(self, clip: Clip) -> str:
+        """Return the transcript of one clip; see :meth:`transcribe`."""
         if unusable(clip, min_seconds=MIN_SECONDS):
             return ""
         samples = clip.at(RATE).samples

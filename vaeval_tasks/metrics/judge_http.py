@@ -77,7 +77,10 @@ class HttpJudge:
     ) -> None:
         if not url.startswith(("http://", "https://")):
             raise InputError(f"the judge's address must start with http:// or https://, got {url!r}")
-        base = url.rstrip("/")
+        try:
+            base = str(httpx.URL(url)).rstrip("/")
+        except httpx.InvalidURL as error:
+            raise InputError(f"the judge's address {url!r} is no URL ({error})") from None
         self._url = base if base.endswith("/chat/completions") else f"{base}/chat/completions"
         self._model = model
         self._prompts: Prompts = load_prompts(prompts)
@@ -99,7 +102,7 @@ class HttpJudge:
             ServiceError: the judge could not be reached, or refused the key, the model or the address.
         """
         breaker = _Breaker()
-        key = next((os.environ[name] for name in _KEYS if os.environ.get(name)), "")
+        key = _key()
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         limits = httpx.Limits(max_connections=self._concurrency)
         with httpx.Client(headers=headers, timeout=self._timeout, limits=limits) as client:
@@ -131,7 +134,7 @@ class HttpJudge:
                 response = client.post(self._url, json=body)
             except httpx.ConnectError as error:
                 reply = _failed(f"no connection ({error})", _Outcome.refused_connection)
-            except httpx.TransportError as error:
+            except httpx.RequestError as error:
                 reply = _failed(f"{type(error).__name__} ({error})")
             else:
                 if response.status_code in _HOPELESS:
@@ -166,6 +169,20 @@ class _Breaker:
                 self.open(reply.scored.detail)
 
 
+def _key() -> str:
+    """Return the first key that is set, "" without one.
+
+    Raises:
+        InputError: it cannot be sent in a header; the message does not show it.
+    """
+    for name in _KEYS:
+        if key := os.environ.get(name, "").strip():
+            if not (key.isascii() and key.isprintable()):
+                raise InputError(f"the key in ${name} holds characters that no key has; set it again")
+            return key
+    return ""
+
+
 def _failed(detail: str, outcome: _Outcome = _Outcome.failed) -> _Reply:
     return _Reply(outcome=outcome, scored=Scored(value=None, detail=detail))
 
@@ -182,7 +199,14 @@ def _reason(response: httpx.Response) -> str:
     """Return ``HTTP 404: what the server says``, on one line."""
     error = _json(response).get("error")
     text = error.get("message") if isinstance(error, dict) else error
-    return f"HTTP {response.status_code}: {' '.join(str(text or response.text).split())[:200]}"
+    return f"HTTP {response.status_code}: {_shown(response, str(text or response.text))}"
+
+
+def _shown(response: httpx.Response, text: str) -> str:
+    """Return what a server says on one line, without our key, should it echo it."""
+    key = response.request.headers.get("Authorization", "").removeprefix("Bearer ")
+    line = " ".join((text.replace(key, "(key)") if key else text).split())
+    return line if len(line) <= 200 else f"{line[:200]}…"
 
 
 def _json(response: httpx.Response) -> dict[str, Any]:
@@ -205,7 +229,7 @@ def _read(response: httpx.Response, item: JudgeItem) -> _Reply:
         content = message.get("content") or ""
         refusal = message.get("refusal")
     except (KeyError, IndexError, TypeError, AttributeError):
-        return _failed(f"not a chat completion: {response.text[:200]}")
+        return _failed(f"not a chat completion: {_shown(response, response.text)}")
     if refusal:
         return _failed(f"the judge refused: {refusal}", _Outcome.answered)
     if finish == "content_filter":

@@ -15,7 +15,7 @@ from vaeval_tasks.metrics.resemblyzer import Resemblyzer
 from vaeval_tasks.metrics.utmos import Utmos
 from vaeval_tasks.metrics.wespeaker import WeSpeaker
 
-__all__ = ["PROFILES", "Scorers", "load_scorers", "speaker_encoder", "speech_quality"]
+__all__ = ["PROFILES", "Scorers", "check_profile", "load_scorers", "speaker_encoder", "speech_quality"]
 
 PROFILES = ("offline", "reference")
 

@@ -1,0 +1,31 @@
+"""``vaeval-offline``: recogniser, small language model and synthesiser on this machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vaeval_tasks.harness.model import SpeechLM
+from vaeval_tasks.models.offline import OfflineModel
+
+__all__ = ["OfflineLM"]
+
+
+class OfflineLM(SpeechLM):
+    """The offline system as a model of the harness.
+
+    Args:
+        voice: of :class:`~vaeval_tasks.models.offline.OfflineModel`.
+        recogniser: likewise.
+        threads: likewise.
+        common: see :class:`~vaeval_tasks.harness.model.SpeechLM`.
+    """
+
+    def __init__(
+        self, *, voice: str = "joe", recogniser: str = "whisper-base", threads: int = 2, **common: Any
+    ) -> None:
+        self._model = OfflineModel(voice=voice, recogniser=recogniser, threads=threads)
+        super().__init__(config=self._model.config, **common)
+
+    def open(self) -> OfflineModel:
+        """Return the system; its parts load when first needed."""
+        return self._model
