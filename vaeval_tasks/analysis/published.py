@@ -11,7 +11,7 @@ from vaeval_tasks.analysis.agreement import agreement_rows, agreement_table, spl
 from vaeval_tasks.analysis.boards import board_table
 from vaeval_tasks.analysis.comments import load_comments, theme_rows
 from vaeval_tasks.analysis.engines import engine_table
-from vaeval_tasks.analysis.entities import Level
+from vaeval_tasks.analysis.entities import Level, default_level
 from vaeval_tasks.analysis.leaderboard import Settings, rank
 from vaeval_tasks.analysis.lexicon import load_lexicon
 from vaeval_tasks.analysis.mos import MosTable, load_mos, mos_rows, mos_table
@@ -59,6 +59,15 @@ class _Study:
         return self.ratings.data.rubrics
 
     @property
+    def top(self) -> Level:
+        """Models, or configurations where their names tell no models."""
+        return default_level(self.ratings.data.entities, self.ratings.configs)
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        return tuple(dict.fromkeys((Level.config, self.top)))
+
+    @property
     def headline(self) -> str:
         return "overall" if "overall" in self.rubrics else self.rubrics[0]
 
@@ -66,7 +75,7 @@ class _Study:
 def _a9(study: _Study, models: Sequence[str]) -> Table:
     """Return table A9: theme rates in percent, a column a model."""
     comments = load_comments(study.source)
-    found = theme_rows(comments, load_lexicon(), Level.model, study.draws)
+    found = theme_rows(comments, load_lexicon(), study.top, study.draws)
     themes = dict.fromkeys(row["theme"] for row in found)
     cells = {(row["theme"], row["entity"]): row for row in found}
     rows = []
@@ -100,7 +109,7 @@ def _a3(study: _Study) -> Table:
     rows = split_half_rows(
         study.ratings,
         study.rubrics,
-        (Level.config, Level.model),
+        study.levels,
         splits=study.splits,
         seed=study.draws.seed,
         progress=study.progress,
@@ -122,11 +131,11 @@ def _clusters(study: _Study) -> RubricClusters:
     return clusters(
         study.ratings,
         [r for r in study.rubrics if r != "overall"],
-        level=Level.model,
+        level=study.top,
         k=2,
         draws=study.draws,
         halves=500,
-        pool=published_pool(study.ratings.at(Level.model).entities),
+        pool=published_pool(study.ratings.at(study.top).entities),
     )
 
 
@@ -164,10 +173,10 @@ def study_tables(
         progress=progress,
     )
     settings = Settings(resamples=resamples, seed=seed)
-    board = rank(ratings, level=Level.model, rubrics=study.rubrics, settings=settings, progress=progress)
+    board = rank(ratings, level=study.top, rubrics=study.rubrics, settings=settings, progress=progress)
     by_config = rank(ratings, level=Level.config, rubrics=study.rubrics, settings=settings, progress=progress)
     order = [row.entity for row in board.rows if row.rubric == study.headline]
-    mos = mos_rows(study.mos.at(Level.model), study.mos.data.rubrics, draws) if study.mos else []
+    mos = mos_rows(study.mos.at(study.top), study.mos.data.rubrics, draws) if study.mos else []
     models = _rivals(order, mos)
     a10 = table_a10(board, mos)
     groups = cache(lambda: _clusters(study))
@@ -175,14 +184,15 @@ def study_tables(
         "" if any(row["rubric"] == "overall" for row in mos) else "the run has no MOS ratings of the overall rubric"
     )
     no_prompts = "" if has["prompts"] else "the run has no prompts"
-    few = "" if len(models) > 1 else "there is one model"
+    plain = "" if study.top is Level.model else "the names of the configurations tell no models and voices"
+    few = plain or ("" if len(models) > 1 else "there is one model")
     wanted: dict[str, tuple[str, Callable[[], Table]]] = {
         "A1": ("" if has["raters"] else "the run has no raters", lambda: _a1(study)),
         "A2": ("", lambda: agreement_table(agreement_rows(ratings, study.rubrics))),
         "A3": ("" if splits else "--splits is 0", lambda: _a3(study)),
         "A4": (no_mos, lambda: table_a4(a10)),
         "A5": (no_mos, lambda: table_a5(mos)),
-        "A6": (no_mos or no_prompts, lambda: _a6(study, models)),
+        "A6": (no_mos or no_prompts or plain, lambda: _a6(study, models)),
         "A7": (no_mos or few, lambda: table_a7(ratings, mos, models[0], models[1], draws)),
         "A8": ("", lambda: correlation_table(ratings, study.rubrics)),
         "A9": ("" if has["comments"] else "the run has no comments", lambda: _a9(study, order)),
@@ -190,11 +200,14 @@ def study_tables(
         "mos": ("" if mos else "the run has no MOS ratings", lambda: mos_table(mos)),
         "board": ("", lambda: board_table(board)),
         "board_config": ("", lambda: board_table(by_config, name="board_config")),
-        "board_slices": (no_prompts, lambda: slice_table(ratings, study.rubrics, Level.model, settings)),
-        "voice_margin": ("", lambda: _margins(study, Level.voice, "voice_margin", "Margins between voices")),
-        "thinking": ("", lambda: _margins(study, Level.thinking, "thinking", "Margins of higher over lower thinking")),
+        "board_slices": (no_prompts, lambda: slice_table(ratings, study.rubrics, study.top, settings)),
+        "voice_margin": (plain, lambda: _margins(study, Level.voice, "voice_margin", "Margins between voices")),
+        "thinking": (
+            plain,
+            lambda: _margins(study, Level.thinking, "thinking", "Margins of higher over lower thinking"),
+        ),
         "head_to_head": (few, lambda: head_to_head_table(ratings, order, study.rubrics, draws)),
-        "engines": ("", lambda: engine_table(ratings, study.rubrics, (Level.config, Level.model))),
+        "engines": ("", lambda: engine_table(ratings, study.rubrics, study.levels)),
         "rubric_clusters": ("", lambda: cluster_table(groups())),
         "rubric_tree": ("", lambda: tree_table(groups())),
         "prompts": (no_prompts, lambda: prompt_table(list(source.prompts.values()))),

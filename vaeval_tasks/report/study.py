@@ -98,9 +98,8 @@ def _summary(ratings: Ratings, entities: Sequence[str]) -> tuple[str, ...]:
 
 def _method(run: RunDir, settings: BoardSettings, tables: Mapping[str, Table]) -> tuple[tuple[str, str], ...]:
     known = run.manifest()["tables"]
-    hashes = [
-        f"{name} {known[name]['sha256'][:12]}" for name in ("ratings", "mos", "comments", "scores") if name in known
-    ]
+    there = [name for name in ("ratings", "mos", "comments", "scores") if name in known and run.has(name)]
+    hashes = [f"{name} {known[name]['sha256'][:12]}" for name in there]
     return (
         (
             "Elo",
