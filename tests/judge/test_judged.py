@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
 
@@ -10,6 +11,7 @@ from vaeval_tasks.analysis.entities import Level
 from vaeval_tasks.analysis.judged import judge_tables, judge_views, load_judged
 from vaeval_tasks.analysis.ratings import load_ratings
 from vaeval_tasks.analysis.source import Source
+from vaeval_tasks.audio import read_audio
 from vaeval_tasks.judge.client import ChatClient
 from vaeval_tasks.judge.panel import JudgeSettings, judge_pairs
 from vaeval_tasks.run import RunDir
@@ -38,6 +40,13 @@ def add_people(run: RunDir, raters: int = 8) -> None:
     ]
     run.write("ratings", ratings, made_by="test")
     run.write("raters", [Rater(rater_id=f"r{r}") for r in range(raters)], made_by="test")
+
+
+def sign_of(body: dict[str, Any]) -> int:
+    """+1 where the first response is the louder one, by its peak."""
+    clips = [p["input_audio"]["data"] for p in body["messages"][1]["content"] if p["type"] == "input_audio"]
+    first, second = (read_audio(base64.b64decode(clip)).peak for clip in clips[1:])
+    return 1 if first > second else -1
 
 
 def judge_with(run: RunDir, fake: Any, judge: Any, bias: int) -> None:
@@ -95,15 +104,30 @@ def test_people_are_ranked_as_if_there_were_no_judge(judged_run: RunDir) -> None
     assert len(before) == 12 * 8
 
 
-def test_a_judge_without_a_finite_board_says_why(run: RunDir, fake_judge: Any) -> None:
+def test_a_judge_of_ties_picks_nothing(run: RunDir, fake_judge: Any) -> None:
     add_people(run)
     fake_judge.reply = lambda body, number: (200, json.dumps({"overall": 0}), {})
     judge_pairs(run, ChatClient(fake_judge.url), JudgeSettings(model="ties", rubrics=("overall",)))
     source = Source(path=run.root)
     view = judge_views(load_ratings(source), load_judged(source), ["overall"], Level.config, DRAWS)[0]
-    rows = judge_tables([view])[0].rows
-    assert view.accuracy.value == 0.5  # a judge of ties picks nothing
-    assert rows[0]["reason"] or view.board is not None
+    assert view.accuracy.value == 0.5
+    assert (view.bias.first_margin, view.bias.flips) == (0, 0)
+
+
+def test_a_judge_without_a_finite_board_says_why(run: RunDir, fake_judge: Any) -> None:
+    """A judge that always gives the loudest the most leaves no finite strength, and no number is made up."""
+    add_people(run)
+    fake_judge.reply = lambda body, number: (200, json.dumps({"overall": 3 * sign_of(body)}), {})
+    judge_pairs(run, ChatClient(fake_judge.url), JudgeSettings(model="sure", rubrics=("overall",)))
+    source = Source(path=run.root)
+    view = judge_views(load_ratings(source), load_judged(source), ["overall"], Level.config, DRAWS)[0]
+    agreement, boards = (table.rows for table in judge_tables([view]))
+    assert view.board is None
+    assert view.spearman is None
+    assert view.reason in agreement[0]["reason"]
+    assert "loud/default/x" in view.reason
+    assert [row["judge_elo"] for row in boards] == [None, None, None]
+    assert all(row["people_elo"] is not None for row in boards)
 
 
 def test_agree_shows_the_judge(judged_run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
