@@ -9,7 +9,8 @@
 ``scores.parquet``        automatic scores
 ``pairs.parquet``         the frozen design
 ``ratings.parquet`` …     the export of the collection
-``judge_ratings.parquet`` ratings by judge models, never mixed with people's; ``judges.parquet`` names them
+``judgements.jsonl``      a judge model's answers, appended; compacted into ``judge_ratings.parquet``, never mixed
+                          with people's ratings; ``judges.parquet`` names them
 ========================  ==========================================================
 """
 
