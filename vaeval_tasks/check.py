@@ -72,7 +72,10 @@ def _references(table: str, rows: list[Any], found: dict[str, list[Any]]) -> Ite
         if not present:
             continue
         known = {getattr(row, KEYS[target]) for target in present for row in found[target]}
-        unknown = sorted({getattr(row, column) for row in rows} - known)
+        named = {getattr(row, column) for row in rows}
+        if column == "pair_id":
+            named = {name for name in named if not name.startswith("mos:")}  # a MOS task is one response, no pair
+        unknown = sorted(named - known)
         if unknown:
             shown = ", ".join(unknown[:3]) + (" …" if len(unknown) > 3 else "")
             yield f"{table}: {len(unknown)} values of {column} are not in {' or '.join(present)} ({shown})"

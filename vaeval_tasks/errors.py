@@ -65,7 +65,7 @@ class UnknownNameError(VaevalError):
     """A name is not one of the known ones. The message suggests the nearest and lists them all."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], *, where: str = "") -> None:
-        names = sorted(known)
+        names = sorted(str(one) for one in known)  # members of an enum by their value
         near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         prefix = f"{where}: " if where else ""

@@ -8,7 +8,7 @@
 ``responses-1.jsonl`` …   the same by the second process of a run on several, and so on
 ``scores.parquet``        automatic scores
 ``pairs.parquet``         the frozen design
-``ratings.parquet`` …     the export of the collection
+``ratings.parquet`` …     the export of the collection: ratings, mos, comments, raters, assignments, events, quality
 ``judgements.jsonl``      a judge model's answers, appended; compacted into ``judge_ratings.parquet``, never mixed
                           with people's ratings; ``judges.parquet`` names them
 ========================  ==========================================================
@@ -46,6 +46,8 @@ RECORDS: dict[str, type] = {
     "raters": schema.Rater,
     "judge_ratings": schema.Rating,
     "judges": schema.Rater,
+    "events": schema.Event,
+    "quality": schema.QualityCheck,
 }
 
 

@@ -18,12 +18,14 @@ __all__ = [
     "Assignment",
     "Comment",
     "Condition",
+    "Event",
     "Item",
     "ModelConfig",
     "MosRating",
     "Pair",
     "PairKind",
     "Prompt",
+    "QualityCheck",
     "Rater",
     "Rating",
     "Response",
@@ -199,10 +201,12 @@ class Pair:
     kind: PairKind = PairKind.main
     wave: int = 1
     slots: int = 2
-    """How many raters are to answer it."""
+    """How many raters are to answer it; 0 for a training pair, which every rater answers."""
     left_is_a: bool = True
     """The side of ``a`` in the first slot; the next slot shows the mirror image."""
     stratum: str = ""
+    expect: tuple[str, ...] = ()
+    """What an attentive rater answers to a trap or gold pair: ``rubric:low:high``, ``*`` for every rubric."""
 
     def __post_init__(self) -> None:
         if self.a > self.b or (self.a == self.b and self.kind is not PairKind.trap):
@@ -282,3 +286,44 @@ class Rater:
     age: int | None = None
     pools: tuple[str, ...] = ()
     """The collections the rater took part in: ``cmos``, ``mos``."""
+    accepted: bool = True
+    """Whether the rater passed the checks that payment depends on."""
+    use: bool = True
+    """Whether the rater's answers enter the analysis; never true of one who is not accepted."""
+    reasons: tuple[str, ...] = ()
+    """The rules that were not passed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that happened while a rater had an assignment: a clip was played, a page was hidden."""
+
+    assignment_id: str
+    seq: int
+    """The order within the assignment, from 1."""
+    kind: str
+    at: str
+    """The server's time, UTC, ISO 8601."""
+    client_ms: int
+    """The page's own clock, in ms since its first event in the assignment; may lie."""
+    payload: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QualityCheck:
+    """The outcome of one quality rule for a rater or, with ``assignment_id``, for one assignment."""
+
+    rater_id: str
+    study: str
+    rule: str
+    outcome: str
+    """``pass``, ``fail``, or ``unknown`` where there is too little to tell or a checker did not answer."""
+    decides: str
+    """``accept`` (payment, and use) or ``use`` (the analysis only)."""
+    detail: str
+    rules_version: str
+    assignment_id: str = ""
+    value: float | None = None
+    """What was measured."""
+    limit: float | None = None
+    """What it was held against."""

@@ -7,7 +7,7 @@ import os
 import types
 import typing
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import MISSING, asdict, fields
+from dataclasses import MISSING, fields
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -76,17 +76,23 @@ def arrow_schema(record: type) -> pa.Schema:
     )
 
 
+@cache
+def _names(record: type) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(record))  # type: ignore[arg-type]
+
+
 def to_row(record: Any) -> dict[str, Any]:
     """Return a record as a flat dict of plain Python values, dicts as sorted JSON text."""
-    row = asdict(record)
-    for key, value in row.items():
-        if isinstance(value, dict):
-            row[key] = json.dumps(value, sort_keys=True, ensure_ascii=False)
-        elif isinstance(value, StrEnum):
-            row[key] = value.value
-        elif isinstance(value, tuple):
-            row[key] = list(value)
-    return row
+    # dataclasses.asdict copies every value deeply, which made four fifths of the time of an export
+    return {name: _plain(getattr(record, name)) for name in _names(type(record))}  # type: ignore[arg-type]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, StrEnum):
+        return value.value
+    if isinstance(value, dict):
+        return json.dumps(value, sort_keys=True, ensure_ascii=False)
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _parse(hint: Any, value: Any) -> Any:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from vaeval_tasks import paths
 from vaeval_tasks.audio import wav_bytes
 from vaeval_tasks.sample.build import hub_schema
 from vaeval_tasks.suite import FAMILIES, TASKS
@@ -34,9 +35,10 @@ def fakes() -> ModuleType:
 
 @pytest.fixture(autouse=True, scope="session")
 def media_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The cache of media, away from the user's."""
+    """A cache of media away from the user's, with the user's weights in it (it stays set for later rooms)."""
     patch = pytest.MonkeyPatch()
     folder = tmp_path_factory.mktemp("cache")
+    (folder / "weights").symlink_to(paths.cache_dir() / "weights")
     patch.setenv("VAEVAL_CACHE", str(folder))
     yield folder
     patch.undo()

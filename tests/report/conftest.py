@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
 from vaeval_tasks.run import RunDir
 from vaeval_tasks.schema import Response, ResponseStatus, Score
@@ -129,11 +128,13 @@ def reader() -> Any:
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    """The system's Chromium."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path="/usr/bin/chromium", args=["--mute-audio", "--disable-dev-shm-usage"]
-        )
-        yield browser
-        browser.close()
+def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+    """The system's Chromium; Playwright cannot download one."""
+    args = ["--mute-audio", "--disable-dev-shm-usage"]
+    return {**browser_type_launch_args, "executable_path": "/usr/bin/chromium", "args": args}
+
+
+@pytest.fixture(scope="session")
+def chromium(browser: Browser) -> Browser:
+    """The browser that all tests of the session share."""
+    return browser

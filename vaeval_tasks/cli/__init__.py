@@ -14,6 +14,14 @@ __all__ = ["cli", "main"]
 
 # verb: (module below vaeval_tasks.cli, one line of help). The functions are named after their verbs.
 VERBS: dict[str, tuple[str, str]] = {
+    "prompts": ("prompts", "Check, select and import the recordings of a prompt set."),
+    "pair": ("pair", "Design which configurations are compared on which prompt."),
+    "serve": ("collect", "Serve the rating app for a run's pairs."),
+    "links": ("collect", "Make personal links for raters."),
+    "drive": ("collect", "Let simulated raters take a study through the app."),
+    "rater": ("collect", "Delete a rater's personal data."),
+    "export": ("export", "Export what was collected into the run's tables."),
+    "backup": ("collect", "Copy a run's rating databases."),
     "rank": ("rank", "Rank models from comparative ratings, with intervals."),
     "agree": ("agree", "How far raters agree, and how stable the ranking is."),
     "cluster": ("cluster", "Which rubrics measure the same."),

@@ -104,7 +104,8 @@ class WhisperRecogniser:
             MissingWeightsError: the weights are not there.
             MissingDependencyError: faster-whisper is not installed.
         """
-        return [self.hear(clip) for clip in tqdm(clips, desc="transcripts", unit="clip", disable=None)]
+        quiet = True if len(clips) == 1 else None  # whoever asks clip by clip shows a bar of their own
+        return [self.hear(clip) for clip in tqdm(clips, desc="transcripts", unit="clip", disable=quiet)]
 
     def hear(self, clip: Clip) -> str:
         """Return the transcript of one clip; see :meth:`transcribe`."""

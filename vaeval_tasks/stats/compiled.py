@@ -1,7 +1,8 @@
 """How the room's kernels are compiled.
 
 Kernels release the interpreter lock, so that blocks of replicates run on plain threads, and are cached on disk. Inner
-ones get no wrapper for calls from Python: that halves the time to compile.
+ones get no wrapper for calls from Python, which saves time to compile. The cache of a kernel does not notice a change
+of this module or of a kernel in another one: keep a kernel and what it calls in one module.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from vaeval_tasks.stats.cells import orient
 from vaeval_tasks.stats.comparisons import Comparisons
-from vaeval_tasks.stats.compiled import inner, kernel
+from vaeval_tasks.stats.compiled import kernel
 
 __all__ = ["Tally", "tally", "weigh"]
 
@@ -53,7 +53,9 @@ class Tally:
 def tally(data: Comparisons) -> Tally:
     """Group the ratings, in time proportional to their number."""
     turned = orient(data)
-    order = _by_session(turned.pair, data.rater, data.prompt, len(turned.first))
+    order = np.arange(len(data))
+    for key in (data.prompt, data.rater, turned.pair):
+        order = _sorted_by(key, order, int(key.max(initial=-1)) + 1)
     pair, rater, prompt = turned.pair[order], data.rater[order], data.prompt[order]
     new = np.ones(len(order), dtype=bool)
     new[1:] = (pair[1:] != pair[:-1]) | (rater[1:] != rater[:-1]) | (prompt[1:] != prompt[:-1])
@@ -74,30 +76,13 @@ def tally(data: Comparisons) -> Tally:
 
 
 @kernel
-def _by_session(pair: Codes, rater: Codes, prompt: Codes, n_pairs: int) -> Codes:
-    """Return the row order by pair, rater and prompt; after the first sort every step stays within one pair."""
-    order = _sorted_by(pair, np.arange(len(pair)), n_pairs)
-    n_raters, n_prompts = rater.max() + 1 if len(rater) else 0, prompt.max() + 1 if len(prompt) else 0
-    start = 0
-    for p in range(n_pairs):
-        stop = start
-        while stop < len(order) and pair[order[stop]] == p:
-            stop += 1
-        rows = order[start:stop]
-        places = _sorted_by(prompt[rows], np.arange(len(rows)), n_prompts)
-        places = _sorted_by(rater[rows], places, n_raters)
-        order[start:stop] = rows[places]
-        start = stop
-    return order
-
-
-@inner
 def _sorted_by(key: Codes, order: Codes, n_keys: int) -> Codes:
     """Reorder ``order`` by ``key``, stably (a counting sort)."""
     start = np.zeros(n_keys + 1, dtype=np.int64)
     for k in key:
         start[k + 1] += 1
-    start = np.cumsum(start)
+    for k in range(n_keys):
+        start[k + 1] += start[k]
     out = np.empty_like(order)
     for i in order:
         out[start[key[i]]] = i

@@ -1,0 +1,1 @@
+"""The web side of the rating app: pages, the task API, clips and the admin page."""

@@ -1,0 +1,67 @@
+"""A human reviewer's verdicts on takes; they override what was measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from vaeval_tasks.errors import InputError, UnknownNameError
+from vaeval_tasks.prompts.manifest import Script
+from vaeval_tasks.rows import read_rows
+
+__all__ = ["Review", "Verdict", "read_reviews", "take_name"]
+
+FIELDS = ("script_id", "take", "verdict", "reviewer", "note")
+
+
+class Verdict(StrEnum):
+    """What a reviewer decided about a take."""
+
+    accept = "accept"
+    """Usable, whatever was measured."""
+    reject = "reject"
+    choose = "choose"
+    """Usable, and the one to take."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """One verdict."""
+
+    verdict: Verdict
+    reviewer: str = ""
+    note: str = ""
+
+
+def take_name(path: Path, folder: Path) -> str:
+    """Return how a take is named in reports and verdicts: relative to the recordings where it lies below them."""
+    return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else str(path)
+
+
+def read_reviews(path: str | Path, scripts: list[Script], folder: Path) -> dict[tuple[str, str], Review]:
+    """Read verdicts (script_id, take, verdict, reviewer, note), by (script_id, take).
+
+    Raises:
+        InputError: a row is malformed, decided twice, or chooses a second take of a script.
+        UnknownNameError: a row names a script, take or verdict that there is not.
+    """
+    takes = {s.script_id: [take_name(t, folder) for t in s.takes] for s in scripts}
+    out: dict[tuple[str, str], Review] = {}
+    for number, row in enumerate(read_rows(path, FIELDS, required=FIELDS[:3]), 1):
+        where = f"{path}, row {number}"
+        script_id, take, verdict = (str(row[name]) for name in FIELDS[:3])
+        if script_id not in takes:
+            raise UnknownNameError("script", script_id, takes, where=where)
+        if take not in takes[script_id]:
+            raise UnknownNameError("take", take, takes[script_id], where=where)
+        if verdict not in list(Verdict):
+            raise UnknownNameError("verdict", verdict, list(Verdict), where=where)
+        if (script_id, take) in out:
+            raise InputError(f"{take!r} has a verdict already", path=path, row=number, field="take")
+        if verdict == Verdict.choose and any(s == script_id and r.verdict == "choose" for (s, _), r in out.items()):
+            raise InputError(f"{script_id!r} has a chosen take already", path=path, row=number, field="verdict")
+        out[script_id, take] = Review(
+            verdict=Verdict(verdict), reviewer=str(row.get("reviewer") or ""), note=str(row.get("note") or "")
+        )
+    return out
