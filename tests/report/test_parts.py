@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -214,3 +216,12 @@ def test_the_dendrogram_joins_neighbours() -> None:
 def test_nothing_on_a_page_is_left_to_the_template_engine(heard: RunDir) -> None:
     html = render(study_board(heard, QUICK))
     assert not re.search(r"\{[{%]|[}%]\}", re.sub(r"<style>.*?</style>|<script.*?</script>", "", html, flags=re.S))
+
+
+def test_making_a_board_loads_no_speech_model_and_no_harness() -> None:
+    code = (
+        "import sys, vaeval_tasks.report.study, vaeval_tasks.report.render, vaeval_tasks.judge.panel;"
+        "print(sorted({'torch', 'transformers', 'lm_eval', 'datasets', 'evaluate'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

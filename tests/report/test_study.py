@@ -150,7 +150,7 @@ def test_plain_tables_print_what_tables_prints(full: dict[str, Any], reader: Any
     for name, section, index, columns in (
         ("A2", "agreement", 0, ("rubric", "alpha", "icc", "ac2", "n_units", "n_single")),
         ("prompts", "panel", 1, ("difficulty", "prompts")),
-        ("A7", "mos", 0, ("rubric", "mos_delta", "cmos_delta", "low", "high")),
+        ("A7", "mos", 0, ("rubric", "mos_delta")),
     ):
         lines = [line for line in full["markdown"][name].splitlines() if line.startswith("| ")]
         header, *body = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
@@ -193,16 +193,22 @@ def test_scores_stand_beside_the_ranking(small_run: RunDir, tmp_path: Path, read
     html = (tmp_path / "b.html").read_text("utf-8")
     page = reader(html)
     scores = {row[0]: row for row in page.tables["scores"][0]}
-    assert {"mos", "wer"} <= set(scores)
-    assert scores["mos"][1] == "higher"
-    assert scores["wer"][1] == "lower"
+    assert {"Predicted MOS", "Modified WER"} <= set(scores)
+    assert scores["Predicted MOS"][1] == "higher"
+    assert scores["Modified WER"][1] == "lower"
+    assert scores["Modified WER"][-1] != "–"
+    people = scores["People: overall preference, Elo"]
+    assert people[2].replace("\u2060", "").endswith(f"(rank {page.tables['overall'][0][1][0]})")
     assert len(page.tables["predictors"]) == 2
     assert "19 systems of 7 models were compared" in html
     main(["predictors", str(small_run.root), "--out", str(tmp_path / "p.csv"), *SIZES])
     with (tmp_path / "p.csv").open(encoding="utf-8") as file:
         expected = [row for row in csv.DictReader(file) if row["metric"] == "mos"]
-    shown = [row for row in page.tables["predictors"][1] if row[1] == "mos"]
-    assert [row[3] for row in shown] == [f"{float(row['spearman']):.2f}" for row in expected]
+    shown = [row for row in page.tables["predictors"][1] if row[1] == "Predicted MOS"]
+    numbers = ("spearman", "spearman_low", "spearman_high")
+    assert [row[3] for row in shown] == [
+        "{:.2f} [{:.2f}, {:.2f}]".format(*(float(row[name]) for name in numbers)) for row in expected
+    ]
 
 
 def test_the_default_place_is_in_the_run(small_run: RunDir) -> None:

@@ -240,8 +240,8 @@ def judge_tables(views: Sequence[JudgeView]) -> list[Table]:
             rows=tuple(agreement),
             digits=dict.fromkeys(("spearman", "first_margin", "flips", "beta", "beta_se"), 2),
             notes=(
-                "accuracy: how often the judge, over both orders, picks what a rater picked, ties aside; "
-                "first_margin: CMOS points that being heard first adds; flips: pairs whose verdict follows the order",
+                "accuracy: how often the judge, over both orders, picks what a rater picked, ties aside; lean to the "
+                "first: CMOS points that being heard first adds; flips: share of pairs whose verdict follows the order",
             ),
         ),
         Table(
@@ -249,7 +249,7 @@ def judge_tables(views: Sequence[JudgeView]) -> list[Table]:
             title="Elo by a judge model beside people's; each fitted on its own",
             columns=tuple(boards[0]),
             rows=tuple(boards),
-            digits=dict.fromkeys([f"{s}_{n}" for s in ("judge", "people") for n in ("elo", "low", "high")], 1)
+            digits=dict.fromkeys([f"{s}_{n}" for s in ("judge", "people") for n in ("elo", "low", "high")], 0)
             | {"judge_n": 0, "people_n": 0},
             notes=("the judge's intervals draw prompts, people's draw raters and prompts",),
         ),

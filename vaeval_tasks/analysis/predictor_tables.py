@@ -103,9 +103,10 @@ def predictor_tables(found: Predictors) -> list[Table]:
         "The best combination of at most three metrics, on prompts and models it was not made from",
         [_combined(row) for row in found.combined],
         (
-            "split_half is the Spearman correlation of two halves of the raters; ceiling is the most a perfect metric "
-            "could show, the root of its Spearman-Brown correction; share is the combination's over the ceiling",
-            "accuracy_ceiling follows from how often two raters of a pair agree; accuracy_share counts both from 1/2",
+            "the split-half correlation is that of the rankings by two halves of the raters; the ceiling is the most "
+            "that a perfect metric could show, the root of its Spearman-Brown correction, itself an estimate: a share "
+            "a little over 1 is within its error",
+            "the ceiling of the accuracy follows from how often two raters of a pair agree; no metric can beat it",
         ),
     )
     return [

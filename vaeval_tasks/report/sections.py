@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from vaeval_tasks.analysis.table import Table
-from vaeval_tasks.report.grids import grid, sentences, wide_grid
+from vaeval_tasks.report.grids import METRICS, Shown, grid, sentences, wide_grid
 from vaeval_tasks.report.parts import tree_of
 from vaeval_tasks.report.records import Grid, Section
 from vaeval_tasks.rubrics import BY_KEY
@@ -93,7 +94,7 @@ def _mos(tables: Tables, entities: Sequence[str]) -> Section | None:
         title="MOS and CMOS",
         lead="Asked about one response at a time, people answer another question than side by side.",
         grids=_grids(
-            grid(a7, ("rubric", "mos_delta", "cmos_delta", "low", "high", "win_rate", *_N)) if a7 else None,
+            grid(a7, ("rubric", "mos_delta", ("cmos_delta", "low", "high"), "win_rate", *_N)) if a7 else None,
             grid(a6, a6.columns) if a6 and len(a6.columns) < _MOST_COLUMNS else None,
         ),
     )
@@ -102,51 +103,54 @@ def _mos(tables: Tables, entities: Sequence[str]) -> Section | None:
 def _scores(tables: Tables, entities: Sequence[str]) -> Section | None:
     if "scores" not in tables:
         return None
-    table = tables["scores"]
-    counted = {
-        row["metric"]: sum(r["n_scored"] for r in table.rows if r["metric"] == row["metric"]) for row in table.rows
-    }
-    elos = {row["entity"]: row for row in tables["board"].rows if row["rubric"] == tables["board"].rows[0]["rubric"]}
-    ranks = ", ".join(f"{e} {elos[e]['rank'] or '–'}" for e in entities)
-    first = BY_KEY[tables["board"].rows[0]["rubric"]].label
+    table, board = tables["scores"], tables["board"].rows
+    counted = {row["metric"]: 0 for row in table.rows}
+    for row in table.rows:
+        counted[row["metric"]] += row["n_scored"]
+    people = {row["entity"]: row for row in board if row["rubric"] == board[0]["rubric"]}
+    label = BY_KEY[board[0]["rubric"]].label if board[0]["rubric"] in BY_KEY else board[0]["rubric"]
+    # a word joiner on both sides of the dash, so that a range does not break
+    ranks = {e: (people[e]["rank"] or "–").replace("-", "\u2060–\u2060") for e in entities}
+    places = tuple(f"{people[e]['elo']:.0f} (rank\u00a0{ranks[e]})" for e in entities)
+    shown = wide_grid(table, row="metric", column="entity", value="mean", order=entities, about="better")
     return Section(
         key="scores",
         title="Automatic scores",
-        lead=f"Metrics of the same responses, models in the order of people’s ranking on {first.lower()} ({ranks}).",
+        lead="Metrics of the same responses, beside people’s ranking. Models are in the order of people’s preference; "
+        "shading compares along a row.",
         grids=(
-            wide_grid(
-                table,
-                "metric",
-                "entity",
-                "mean",
-                entities,
-                title=table.title,
-                extra={"Better": "better"},
-                note="Scored responses: " + ", ".join(f"{m} {n}" for m, n in counted.items()) + ".",
+            replace(
+                shown,
+                rows=((f"People: {label[:1].lower()}{label[1:]}, Elo", "higher", *places), *shown.rows),
+                shades=((None,) * len(shown.columns), *shown.shades),
+                note="Scored responses: " + ", ".join(f"{METRICS.get(m, m)} {n}" for m, n in counted.items()) + ".",
             ),
         ),
     )
+
+
+_RHO: Shown = ("spearman", "spearman_low", "spearman_high")
+_ACCURACY: Shown = ("accuracy", "accuracy_low", "accuracy_high")
 
 
 def _predictors(tables: Tables) -> Section | None:
     if "predictors" not in tables:
         return None
     table, combined = tables["predictors"], tables["predictors_combined"]
-    columns = (
-        "rubric", "metric", "better", "spearman", "spearman_low", "spearman_high", "kendall", "accuracy",
-        "accuracy_low", "accuracy_high", "calibration_error", "n_choices", "n_systems", "n_scored",
+    held: tuple[Shown, ...] = (
+        "rubric", "metrics", _RHO, "split_half", "ceiling", "share", _ACCURACY, "accuracy_ceiling", "n_choices",
     )  # fmt: skip
-    held = (
-        "rubric", "metrics", "spearman", "spearman_low", "spearman_high", "split_half", "ceiling", "share", "accuracy",
-        "accuracy_low", "accuracy_high", "accuracy_ceiling", "n_choices",
+    each: tuple[Shown, ...] = (
+        "rubric", "metric", "better", _RHO, ("kendall", "kendall_low", "kendall_high"), _ACCURACY, "calibration_error",
+        "n_choices", "n_systems", "n_scored",
     )  # fmt: skip
     return Section(
         key="predictors",
         title="Predictors",
         lead="Which metric may stand in for people, and for what? " + " ".join(table.notes[:-1]),
         grids=(
-            grid(combined, held, title=combined.title),
-            grid(table, columns, title=table.title, note=sentences(table.notes[-1:]), folded=True),
+            grid(combined, held),
+            grid(table, each, note=sentences(table.notes[-1:]), folded=True),
         ),
     )
 
@@ -154,20 +158,20 @@ def _predictors(tables: Tables) -> Section | None:
 def _judges(tables: Tables) -> Section | None:
     if "judge" not in tables:
         return None
-    columns = (
-        "rubric", "judge", "accuracy", "accuracy_low", "accuracy_high", "accuracy_ceiling", "spearman", "first_margin",
-        "flips", "beta", "beta_se", "n_choices", "n_pairs", "n_ratings",
+    columns: tuple[Shown, ...] = (
+        "rubric", "judge", _ACCURACY, "accuracy_ceiling", "spearman", "first_margin", "flips", "beta", "beta_se",
+        "n_choices", "n_pairs", "n_ratings",
     )  # fmt: skip
-    boards = (
-        "rubric", "judge", "entity", "people_elo", "people_low", "people_high", "people_n", "judge_elo", "judge_low",
-        "judge_high", "judge_n",
+    boards: tuple[Shown, ...] = (
+        "rubric", "judge", "entity", ("people_elo", "people_low", "people_high"), "people_n",
+        ("judge_elo", "judge_low", "judge_high"), "judge_n",
     )  # fmt: skip
     return Section(
         key="judges",
         title="Judge models",
         lead="Chat models that heard the same pairs in both orders. They are not people, and no rating of theirs is in "
         "any other number on this page.",
-        grids=(grid(tables["judge"], columns), grid(tables["judge_board"], boards)),
+        grids=(grid(tables["judge"], columns), grid(tables["judge_board"], boards, folded=True)),
     )
 
 
