@@ -82,7 +82,8 @@ def test_the_first_view_comes_within_a_second(chromium: Browser, html_file: Path
 @pytest.mark.parametrize(("width", "scheme"), [(375, "light"), (1280, "dark")])
 def test_axe_finds_nothing_and_nothing_sticks_out(chromium: Browser, html_file: Path, width: int, scheme: Any) -> None:
     with opened(chromium, html_file, viewport={"width": width, "height": 800}, color_scheme=scheme) as (page, _):
-        page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true })")
+        if width < 400:  # where room is short, with everything unfolded
+            page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true })")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         # axe comes in through the debugger's door: the page's policy lets no foreign script run
         page.evaluate(AXE.read_text("utf-8"))
@@ -110,12 +111,10 @@ def test_without_javascript_every_rubric_can_be_read(chromium: Browser, html_fil
     made = chromium.new_context(java_script_enabled=False, viewport={"width": 1280, "height": 900})
     page = made.new_page()
     page.goto(html_file.as_uri())
-    visible = [p.get_attribute("id") for p in page.query_selector_all(".panel") if p.is_visible()]
-    assert visible == ["overall"]
+    assert shown(page) == ["overall"]
     for key in KEYS:
         page.click(f".rubrics a[href='#{anchor(key)}']")
-        visible = [p.get_attribute("id") for p in page.query_selector_all(".panel") if p.is_visible()]
-        assert visible == [anchor(key)]
+        assert shown(page) == [anchor(key)]
         assert page.query_selector(f"#{anchor(key)} table.ranking tbody tr") is not None
     made.close()
 

@@ -7,6 +7,7 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -15,9 +16,9 @@ from vaeval_tasks.cli import main
 from vaeval_tasks.report.render import anchor
 from vaeval_tasks.rubrics import BY_KEY, KEYS
 from vaeval_tasks.run import RunDir
-from vaeval_tasks.simulate import simulate, write_study
+from vaeval_tasks.simulate import Shape, simulate, write_study
 
-SIZES = ["--resamples", "40", "--splits", "40", "--seed", "3"]
+SIZES = ["--resamples", "20", "--splits", "20", "--seed", "3"]
 
 
 def written(folder: Path, html: Path) -> dict[str, Any]:
@@ -36,7 +37,7 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     That the verb ``tables`` makes the same ones is tested below, on a smaller study.
     """
     root = tmp_path_factory.mktemp("full")
-    write_study(simulate(seed=2), root / "run")
+    write_study(simulate(Shape(mos_per_sample=0.4), seed=2), root / "run")
 
     def keep(*args: Any, **options: Any) -> StudyTables:
         made = study_tables(*args, **options)
@@ -50,20 +51,24 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return written(root / "tables", root / "board.html")
 
 
-def test_the_verbs_tables_and_report_give_the_same_numbers(small_run: RunDir, tmp_path: Path, reader: Any) -> None:
-    main(["tables", str(small_run.root), "--out", str(tmp_path / "tables"), *SIZES])
-    main(["report", str(small_run.root), "--out", str(tmp_path / "board.html"), *SIZES])
-    both = written(tmp_path / "tables", tmp_path / "board.html")
-    from urllib.parse import unquote
+@pytest.fixture(scope="module")
+def small(small_run: RunDir, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """A small study, its tables and its page each made by its verb."""
+    root = tmp_path_factory.mktemp("verbs")
+    main(["tables", str(small_run.root), "--out", str(root / "tables"), *SIZES])
+    main(["report", str(small_run.root), "--out", str(root / "board.html"), *SIZES])
+    return written(root / "tables", root / "board.html")
 
-    links = dict(re.findall(r'download="([^"]+)\.csv" href="data:text/csv;charset=utf-8,([^"]*)"', both["html"]))
-    for name, table in both["tables"].items():
+
+def test_the_verbs_tables_and_report_give_the_same_numbers(small: dict[str, Any], reader: Any) -> None:
+    links = dict(re.findall(r'download="([^"]+)\.csv" href="data:text/csv;charset=utf-8,([^"]*)"', small["html"]))
+    for name, table in small["tables"].items():
         assert list(csv.DictReader(unquote(links[name]).splitlines())) == table, name
-    page = reader(both["html"])
+    page = reader(small["html"])
     for key in ("overall", "naturalness", "reasoning"):
-        shown = [(row[1].split("  ")[0], row[3]) for row in page.tables[anchor(key)][0][1:]]
-        expected = rows_of(both["tables"]["board"], rubric=key)
-        assert [interval for _, interval in shown] == [f"[{whole(r['low'])}, {whole(r['high'])}]" for r in expected]
+        intervals = [row[3] for row in page.tables[anchor(key)][0][1:]]
+        expected = rows_of(small["tables"]["board"], rubric=key)
+        assert intervals == [f"[{whole(r['low'])}, {whole(r['high'])}]" for r in expected]
 
 
 def rows_of(table: list[dict[str, str]], **wanted: str) -> list[dict[str, str]]:
@@ -176,8 +181,6 @@ def test_the_embedded_copy_is_json_and_equals_the_board(full: dict[str, Any]) ->
 
 
 def test_every_table_can_be_taken_away(full: dict[str, Any]) -> None:
-    from urllib.parse import unquote
-
     links = dict(re.findall(r'download="([^"]+)\.csv" href="data:text/csv;charset=utf-8,([^"]*)"', full["html"]))
     assert set(full["tables"]) <= set(links)
     for name, table in full["tables"].items():
@@ -188,9 +191,8 @@ def test_no_folder_of_this_machine_is_on_the_page(full: dict[str, Any], tmp_path
     assert str(tmp_path.parent.parent) not in full["html"]
 
 
-def test_scores_stand_beside_the_ranking(small_run: RunDir, tmp_path: Path, reader: Any) -> None:
-    main(["report", str(small_run.root), "--out", str(tmp_path / "b.html"), *SIZES])
-    html = (tmp_path / "b.html").read_text("utf-8")
+def test_scores_stand_beside_the_ranking(small: dict[str, Any], small_run: RunDir, tmp_path: Path, reader: Any) -> None:
+    html = small["html"]
     page = reader(html)
     scores = {row[0]: row for row in page.tables["scores"][0]}
     assert {"Predicted MOS", "Modified WER"} <= set(scores)
