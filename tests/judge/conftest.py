@@ -6,6 +6,7 @@ import base64
 import json
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -54,8 +55,9 @@ class FakeJudge:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
-@pytest.fixture
-def fake_judge() -> Iterator[FakeJudge]:
+@contextmanager
+def serving() -> Iterator[FakeJudge]:
+    """Serve a fake judge on loopback."""
     fake = FakeJudge(reply=lambda body, _: (200, json.dumps(prefers_loud(body)), {}))
 
     class Handler(BaseHTTPRequestHandler):
@@ -88,15 +90,33 @@ def fake_judge() -> Iterator[FakeJudge]:
 
 
 @pytest.fixture
-def loudness_judge() -> Callable[[dict[str, Any], int], dict[str, int]]:
-    """A judge by loudness that leans to the first response by some points."""
-    return prefers_loud
+def fake_judge() -> Iterator[FakeJudge]:
+    with serving() as fake:
+        yield fake
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What a module needs to set a scene of its own."""
+
+    make_run: Callable[[Path], RunDir]
+    serving: Callable[[], AbstractContextManager[FakeJudge]]
+    loudness_judge: Callable[[dict[str, Any], int], dict[str, int]]
+
+
+@pytest.fixture(scope="session")
+def stage() -> Stage:
+    return Stage(make_run, serving, prefers_loud)
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> RunDir:
+    return make_run(tmp_path / "run")
+
+
+def make_run(root: Path) -> RunDir:
     """Four prompts, three configurations of different loudness, every pair on every prompt."""
-    run = RunDir(tmp_path / "run")
+    run = RunDir(root)
     t = np.arange(1600) / 8000
     prompts, responses, pairs = [], [], []
     for i in range(4):

@@ -63,11 +63,14 @@ def judge_with(run: RunDir, fake: Any, judge: Any, bias: int) -> None:
     judge_pairs(run, client, JudgeSettings(model=f"bias {bias}", rubrics=("overall",), concurrency=1))
 
 
-@pytest.fixture
-def judged_run(run: RunDir, fake_judge: Any, loudness_judge: Any) -> RunDir:
+@pytest.fixture(scope="module")
+def judged_run(stage: Any, tmp_path_factory: pytest.TempPathFactory) -> RunDir:
+    """People, a fair judge and one that leans to the first response by two points."""
+    run: RunDir = stage.make_run(tmp_path_factory.mktemp("judged"))
     add_people(run)
-    judge_with(run, fake_judge, loudness_judge, bias=0)
-    judge_with(run, fake_judge, loudness_judge, bias=2)
+    with stage.serving() as fake:
+        judge_with(run, fake, stage.loudness_judge, bias=0)
+        judge_with(run, fake, stage.loudness_judge, bias=2)
     return run
 
 
