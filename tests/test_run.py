@@ -69,3 +69,20 @@ def test_errors(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text('{"schema_version": 99}')
     with pytest.raises(InputError, match="newer vaeval"):
         RunDir(tmp_path).manifest()
+
+
+def test_an_arrow_table_is_written_as_its_records(tmp_path: Path) -> None:
+    import pyarrow as pa
+
+    from vaeval_tasks import tables
+    from vaeval_tasks.schema import MosRating
+
+    rows = [MosRating(prompt_id="p", config_id="c", rater_id=f"r{i}", rubric="overall", score=i) for i in (1, 5)]
+    table = pa.Table.from_pylist([tables.to_row(row) for row in rows])
+    run = RunDir(tmp_path)
+    run.write("mos", table, made_by="test")
+    assert run.read("mos") == rows
+    assert run.manifest()["tables"]["mos"]["rows"] == 2
+    with pytest.raises(ValueError, match=r"score|names"):
+        run.write("mos", table.drop_columns(["score"]), made_by="test")
+    assert run.read("mos") == rows

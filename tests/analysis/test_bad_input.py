@@ -202,3 +202,10 @@ def test_raters_of_several_kinds_are_not_mixed(small_run: Path, tmp_path: Path, 
 def test_two_columns_of_one_name(ratings_csv: Callable[..., Path], good_rows: Rows, invoke: Any) -> None:
     path = ratings_csv(good_rows, ("prompt", "a", "b", "rater", "score", "score"))
     refused(invoke("rank", path), "field 'score'", "two columns")
+
+
+@pytest.mark.parametrize("content", ["configurations: 3", "- 1", "{", "configurations: [{model: x}]"])
+def test_bad_configurations(content: str, small_run: Path, tmp_path: Path, invoke: Any) -> None:
+    (tmp_path / "ratings.parquet").write_bytes((small_run / "ratings.parquet").read_bytes())
+    (tmp_path / "configs.yaml").write_text(content)
+    refused(invoke("rank", tmp_path), "configs.yaml")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,14 @@ def test_every_published_table_is_there_twice(made: Path) -> None:
         assert text.startswith("**")
         assert text.count("\n| ") == len(rows(made, name)) + 2
     assert not list(made.glob(".*"))
+
+
+def test_about_says_what_the_tables_were_made_from(made: Path, small_run: Path) -> None:
+    about = json.loads((made / "about.json").read_text(encoding="utf-8"))
+    recorded = json.loads((small_run / "run.json").read_text(encoding="utf-8"))["tables"]
+    assert about["inputs"] == {name: recorded[name]["sha256"] for name in about["inputs"]}
+    assert set(about["inputs"]) == {"ratings", "mos", "comments", "raters", "prompts"}
+    assert (about["seed"], about["resamples"], about["missing"]) == (0, RESAMPLES, {})
 
 
 def test_a1_counts_the_raters_of_the_ratings(made: Path, small_study: Study) -> None:

@@ -129,6 +129,11 @@ def test_an_unreachable_judge_is_one_line_and_score_finishes_later(
     assert task["data_revision"].startswith("sha256:")
 
 
+def test_an_unknown_model_of_ours_is_told_in_one_line(lm_eval_: Run) -> None:
+    err = lm_eval_("--model", "vaeval-ofline", "--tasks", "listening_general", code=1)
+    assert "unknown model 'vaeval-ofline'. Did you mean 'vaeval-offline'?" in err.splitlines()[-1]
+
+
 def test_a_wrong_option_of_a_scorer_shows_before_the_answers(
     lm_eval_: Run, monkeypatch: pytest.MonkeyPatch, hub_folder: Path, tmp_path: Path
 ) -> None:

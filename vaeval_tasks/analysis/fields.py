@@ -16,7 +16,7 @@ from vaeval_tasks.analysis.sheets import Column
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.rubrics import BY_KEY, KEYS
 
-__all__ = ["DROP", "Names", "counts", "flags", "identifiers", "rubric_names", "scores"]
+__all__ = ["DROP", "Names", "constant", "counts", "flags", "identifiers", "rubric_names", "scores"]
 
 DROP = "drop"
 """A score word mapped to this leaves its rows out."""
@@ -28,6 +28,15 @@ class Names:
 
     names: tuple[str, ...]
     codes: NDArray[np.int64]
+
+    def present(self, rows: NDArray[np.int64]) -> tuple[str, ...]:
+        """Return the names that some rows hold, in the order of their codes."""
+        return tuple(self.names[i] for i in np.unique(self.codes[rows]))
+
+
+def constant(name: str, rows: int) -> Names:
+    """Return a column that holds one name."""
+    return Names(names=(name,), codes=np.zeros(rows, dtype=np.int64))
 
 
 def _each(column: Column, path: Path, check: Callable[[Any], Any]) -> list[Any]:

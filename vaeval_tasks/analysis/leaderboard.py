@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from vaeval_tasks import __version__
 from vaeval_tasks.analysis.entities import Level
 from vaeval_tasks.analysis.ratings import Ratings, restrict
 from vaeval_tasks.stats import (
@@ -264,6 +265,7 @@ def board_json(board: Board) -> dict[str, Any]:
         ],
         "fit": {
             "method": method(board.settings),
+            "version": __version__,
             "engine": board.settings.engine.value,
             "ci": board.settings.ci.value,
             "coverage": board.settings.coverage,

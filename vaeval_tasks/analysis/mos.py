@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from vaeval_tasks.analysis.entities import Level, entity_names
-from vaeval_tasks.analysis.fields import Names, rubric_names, scores
+from vaeval_tasks.analysis.fields import scores
 from vaeval_tasks.analysis.ratings import unique_rows
 from vaeval_tasks.analysis.source import Source
 from vaeval_tasks.analysis.table import Table
@@ -53,14 +53,12 @@ def load_mos(source: Source) -> MosTable:
     prompt, config, rater = (source.identifiers(sheet, name) for name in ("prompt", "config", "rater"))
     column = sheet.column(source.name(sheet, "score"))
     score = scores(column, sheet.path, MOS_LEVELS[0], MOS_LEVELS[-1], source.words)
-    rubric = Names(names=("overall",), codes=np.zeros(sheet.rows, dtype=np.int64))
-    if source.has(sheet, "rubric"):
-        rubric = rubric_names(sheet.column(source.name(sheet, "rubric")), sheet.path, any_rubric=source.any_rubric)
+    rubric = source.rubrics(sheet)
     rows = np.flatnonzero(source.kept(sheet, prompt, rater) & ~np.isnan(score))
     if len(rows) == 0:
         raise InputError("no rating is left", path=sheet.path)
     rows = unique_rows(rows, [rater, prompt, config, rubric], source.duplicates, sheet, "rater, response and rubric")
-    entities = tuple(sorted({config.names[i] for i in np.unique(config.codes[rows])}))
+    entities = tuple(sorted(config.present(rows)))
     to_entity = np.array([entities.index(n) if n in entities else -1 for n in config.names])
     present = np.unique(rubric.codes[rows])
     return MosTable(
@@ -71,12 +69,12 @@ def load_mos(source: Source) -> MosTable:
             score=score[rows].astype(np.int64),
             rater=rater.codes[rows],
             prompt=prompt.codes[rows],
-            rubrics=[rubric.names[i] for i in present],
+            rubrics=rubric.present(rows),
             rubric=np.searchsorted(present, rubric.codes[rows]),
             levels=MOS_LEVELS,
         ),
-        prompts=tuple(prompt.names[i] for i in np.unique(prompt.codes[rows])),
-        raters=tuple(rater.names[i] for i in np.unique(rater.codes[rows])),
+        prompts=prompt.present(rows),
+        raters=rater.present(rows),
         configs=source.configs,
         prompt_info=source.prompts,
     )

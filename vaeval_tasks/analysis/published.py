@@ -162,57 +162,17 @@ def study_tables(
         EstimationError: the ratings cannot be ranked.
     """
     ratings = load_ratings(source)
-    has = {name: source.run is not None and source.run.has(name) for name in ("mos", "comments", "raters", "prompts")}
-    draws = Draws(replicates=resamples, seed=seed)
+    run = source.run
     study = _Study(
         source=source,
         ratings=ratings,
-        mos=load_mos(source) if has["mos"] else None,
-        draws=draws,
+        mos=load_mos(source) if run is not None and run.has("mos") else None,
+        draws=Draws(replicates=resamples, seed=seed),
         splits=splits,
         progress=progress,
     )
-    settings = Settings(resamples=resamples, seed=seed)
-    board = rank(ratings, level=study.top, rubrics=study.rubrics, settings=settings, progress=progress)
-    by_config = rank(ratings, level=Level.config, rubrics=study.rubrics, settings=settings, progress=progress)
-    order = [row.entity for row in board.rows if row.rubric == study.headline]
-    mos = mos_rows(study.mos.at(study.top), study.mos.data.rubrics, draws) if study.mos else []
-    models = _rivals(order, mos)
-    a10 = table_a10(board, mos)
-    groups = cache(lambda: _clusters(study))
-    no_mos = (
-        "" if any(row["rubric"] == "overall" for row in mos) else "the run has no MOS ratings of the overall rubric"
-    )
-    no_prompts = "" if has["prompts"] else "the run has no prompts"
-    plain = "" if study.top is Level.model else "the names of the configurations tell no models and voices"
-    few = plain or ("" if len(models) > 1 else "there is one model")
-    wanted: dict[str, tuple[str, Callable[[], Table]]] = {
-        "A1": ("" if has["raters"] else "the run has no raters", lambda: _a1(study)),
-        "A2": ("", lambda: agreement_table(agreement_rows(ratings, study.rubrics))),
-        "A3": ("" if splits else "--splits is 0", lambda: _a3(study)),
-        "A4": (no_mos, lambda: table_a4(a10)),
-        "A5": (no_mos, lambda: table_a5(mos)),
-        "A6": (no_mos or no_prompts or plain, lambda: _a6(study, models)),
-        "A7": (no_mos or few, lambda: table_a7(ratings, mos, models[0], models[1], draws)),
-        "A8": ("", lambda: correlation_table(ratings, study.rubrics)),
-        "A9": ("" if has["comments"] else "the run has no comments", lambda: _a9(study, order)),
-        "A10": ("", lambda: a10),
-        "mos": ("" if mos else "the run has no MOS ratings", lambda: mos_table(mos)),
-        "board": ("", lambda: board_table(board)),
-        "board_config": ("", lambda: board_table(by_config, name="board_config")),
-        "board_slices": (no_prompts, lambda: slice_table(ratings, study.rubrics, study.top, settings)),
-        "voice_margin": (plain, lambda: _margins(study, Level.voice, "voice_margin", "Margins between voices")),
-        "thinking": (
-            plain,
-            lambda: _margins(study, Level.thinking, "thinking", "Margins of higher over lower thinking"),
-        ),
-        "head_to_head": (few, lambda: head_to_head_table(ratings, order, study.rubrics, draws)),
-        "engines": ("", lambda: engine_table(ratings, study.rubrics, study.levels)),
-        "rubric_clusters": ("", lambda: cluster_table(groups())),
-        "rubric_tree": ("", lambda: tree_table(groups())),
-        "prompts": (no_prompts, lambda: prompt_table(list(source.prompts.values()))),
-    }
-    made = list[Table]()
+    wanted = _wanted(study)
+    made: list[Table] = []
     missing = {name: reason for name, (reason, _) in wanted.items() if reason}
     for name, (_, make) in wanted.items():
         try:
@@ -220,3 +180,49 @@ def study_tables(
         except EstimationError as error:
             missing[name] = str(error)
     return StudyTables(tables=tuple(made), missing=missing)
+
+
+def _wanted(study: _Study) -> dict[str, tuple[str, Callable[[], Table]]]:
+    """Return each table's name, why it cannot be made (empty if it can), and how to make it."""
+    source, ratings, rubrics, draws = study.source, study.ratings, study.rubrics, study.draws
+    settings = Settings(resamples=draws.replicates, seed=draws.seed)
+    board, by_config = (
+        rank(ratings, level=level, rubrics=rubrics, settings=settings, progress=study.progress)
+        for level in (study.top, Level.config)
+    )
+    order = [row.entity for row in board.rows if row.rubric == study.headline]
+    mos = mos_rows(study.mos.at(study.top), study.mos.data.rubrics, draws) if study.mos else []
+    models = _rivals(order, mos)
+    a10 = table_a10(board, mos)
+    no_mos = "" if any(row["rubric"] == "overall" for row in mos) else "no MOS ratings of the overall rubric"
+    no_prompts = "" if source.prompts else "the run has no prompts"
+    no_comments = "" if source.run is not None and source.run.has("comments") else "the run has no comments"
+    plain = "" if study.top is Level.model else "the names of the configurations tell no models and voices"
+    few = plain or ("" if len(models) > 1 else "there is one model")
+    groups = cache(lambda: _clusters(study))
+    return {
+        "A1": ("" if source.raters else "the run has no raters", lambda: _a1(study)),
+        "A2": ("", lambda: agreement_table(agreement_rows(ratings, rubrics))),
+        "A3": ("" if study.splits else "--splits is 0", lambda: _a3(study)),
+        "A4": (no_mos, lambda: table_a4(a10)),
+        "A5": (no_mos, lambda: table_a5(mos)),
+        "A6": (no_mos or no_prompts or plain, lambda: _a6(study, models)),
+        "A7": (no_mos or few, lambda: table_a7(ratings, mos, models[0], models[1], draws)),
+        "A8": ("", lambda: correlation_table(ratings, rubrics)),
+        "A9": (no_comments, lambda: _a9(study, order)),
+        "A10": ("", lambda: a10),
+        "mos": ("" if mos else "the run has no MOS ratings", lambda: mos_table(mos)),
+        "board": ("", lambda: board_table(board)),
+        "board_config": ("", lambda: board_table(by_config, name="board_config")),
+        "board_slices": (no_prompts, lambda: slice_table(ratings, rubrics, study.top, settings)),
+        "voice_margin": (plain, lambda: _margins(study, Level.voice, "voice_margin", "Margins between voices")),
+        "thinking": (
+            plain,
+            lambda: _margins(study, Level.thinking, "thinking", "Margins of higher over lower thinking"),
+        ),
+        "head_to_head": (few, lambda: head_to_head_table(ratings, order, rubrics, draws)),
+        "engines": ("", lambda: engine_table(ratings, rubrics, study.levels)),
+        "rubric_clusters": ("", lambda: cluster_table(groups())),
+        "rubric_tree": ("", lambda: tree_table(groups())),
+        "prompts": (no_prompts, lambda: prompt_table(list(source.prompts.values()))),
+    }

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vaeval_tasks.analysis.entities import Level, entity_names
-from vaeval_tasks.analysis.fields import Names, counts, flags, rubric_names, scores
+from vaeval_tasks.analysis.fields import Names, constant, counts, flags, scores
 from vaeval_tasks.analysis.sheets import Sheet
 from vaeval_tasks.analysis.source import Duplicates, Source
 from vaeval_tasks.errors import InputError, UnknownNameError
@@ -119,10 +119,6 @@ def _sides(source: Source, sheet: Sheet) -> tuple[Names, Names]:
     return coded[0], coded[1]
 
 
-def _one(rows: int) -> Names:
-    return Names(names=("all",), codes=np.zeros(rows, dtype=np.int64))
-
-
 def load_ratings(source: Source, table: str = "ratings") -> Ratings:
     """Read, check and canonicalise the ratings of a run folder or a plain file.
 
@@ -140,11 +136,11 @@ def load_ratings(source: Source, table: str = "ratings") -> Ratings:
     sheet = source.sheet(table)
     counted = source.has(sheet, "count")
     known = {ours: source.has(sheet, ours) or not counted for ours in ("prompt", "rater")}
-    prompt, rater = (source.identifiers(sheet, x) if known[x] else _one(sheet.rows) for x in ("prompt", "rater"))
+    prompt, rater = (
+        source.identifiers(sheet, x) if known[x] else constant("all", sheet.rows) for x in ("prompt", "rater")
+    )
     score = scores(sheet.column(source.name(sheet, "score")), sheet.path, -CMOS_MAX, CMOS_MAX, source.words)
-    rubric = Names(names=("overall",), codes=np.zeros(sheet.rows, dtype=np.int64))
-    if source.has(sheet, "rubric"):
-        rubric = rubric_names(sheet.column(source.name(sheet, "rubric")), sheet.path, any_rubric=source.any_rubric)
+    rubric = source.rubrics(sheet)
     weight = counts(sheet.column(source.name(sheet, "count")), sheet.path) if counted else np.ones(sheet.rows)
     a, b = _sides(source, sheet)
     swap = a.codes > b.codes
@@ -162,7 +158,7 @@ def load_ratings(source: Source, table: str = "ratings") -> Ratings:
     present = np.unique(rubric.codes[rows])
     data = comparisons(
         entities=a.names,
-        rubrics=[rubric.names[i] for i in present],
+        rubrics=rubric.present(rows),
         rubric=np.searchsorted(present, rubric.codes[rows]),
         a=low.codes[rows],
         b=high.codes[rows],
@@ -176,8 +172,8 @@ def load_ratings(source: Source, table: str = "ratings") -> Ratings:
     return Ratings(
         path=source.path,
         data=data.used(),
-        prompts=tuple(prompt.names[i] for i in np.unique(prompt.codes[rows])),
-        raters=tuple(rater.names[i] for i in np.unique(rater.codes[rows])),
+        prompts=prompt.present(rows),
+        raters=rater.present(rows),
         has_raters=known["rater"],
         has_prompts=known["prompt"],
         configs=source.configs,

@@ -72,6 +72,8 @@ class Sheet:
 
 
 def _arrow_column(name: str, array: pa.ChunkedArray) -> Column:
+    if pa.types.is_dictionary(array.type):  # a pandas category: its unused and repeated values must not show
+        array = array.cast(array.type.value_type)
     coded = array.combine_chunks().dictionary_encode(null_encoding="encode")
     if isinstance(coded, pa.ChunkedArray):
         coded = coded.combine_chunks() if coded.num_chunks != 1 else coded.chunk(0)

@@ -13,7 +13,7 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from vaeval_tasks.analysis.fields import Names, flags, identifiers
+from vaeval_tasks.analysis.fields import Names, constant, flags, identifiers, rubric_names
 from vaeval_tasks.analysis.sheets import Sheet, read_sheet
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.run import RunDir
@@ -42,6 +42,8 @@ def prompt_level(prompt: Prompt) -> str:
 def configs_of(run: RunDir) -> dict[str, ModelConfig]:
     """Return the configurations of a run by id, from ``configs.yaml``; none where there is no such file.
 
+    Names are all that an analysis needs, so what a provider takes on the wire is not looked at.
+
     Raises:
         InputError: the file is not as it must be.
     """
@@ -51,10 +53,10 @@ def configs_of(run: RunDir) -> dict[str, ModelConfig]:
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:
-        raise InputError(f"cannot be read as YAML ({error})", path=path) from None
-    rows = content.get("configs") if isinstance(content, dict) else content
+        raise InputError(f"cannot be read as YAML ({' '.join(str(error).split())})", path=path) from None
+    rows = content.get("configurations") if isinstance(content, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise InputError("must hold a list of configurations", path=path, field="configs")
+        raise InputError("must hold a list of configurations", path=path, field="configurations")
     names = set(ModelConfig.__dataclass_fields__)
     found = [
         from_row(ModelConfig, {k: v for k, v in row.items() if k in names}, path=path, number=i)
@@ -199,3 +201,13 @@ class Source:
             InputError: it is missing or a cell is wrong.
         """
         return identifiers(sheet.column(self.name(sheet, ours)), sheet.path)
+
+    def rubrics(self, sheet: Sheet) -> Names:
+        """Return the column of rubrics; all ``overall`` where there is none.
+
+        Raises:
+            UnknownNameError: a name is none of the study's, and ``any_rubric`` is off.
+        """
+        if not self.has(sheet, "rubric"):
+            return constant("overall", sheet.rows)
+        return rubric_names(sheet.column(self.name(sheet, "rubric")), sheet.path, any_rubric=self.any_rubric)

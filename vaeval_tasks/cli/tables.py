@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
 
+from vaeval_tasks import __version__
 from vaeval_tasks.cli.sources import bar, resample_options
+from vaeval_tasks.files import sha256_file, write_text
 
 __all__ = ["tables"]
+
+INPUTS = ("ratings", "mos", "comments", "raters", "prompts")
 
 
 @click.command()
@@ -22,7 +27,8 @@ __all__ = ["tables"]
 def tables(run: Path, out: Path | None, splits: int, raters: str | None, seed: int, resamples: int) -> None:
     """Write every published table of a run as CSV and Markdown: A1 to A10, board, voice_margin, thinking.
 
-    A table whose input the run does not have is named with the reason, and not written.
+    A table whose input the run does not have is named with the reason, and not written. about.json says what the
+    tables were made from.
 
     Example: vaeval tables RUN --out tables
     """
@@ -34,8 +40,17 @@ def tables(run: Path, out: Path | None, splits: int, raters: str | None, seed: i
     with bar(2 * resamples + 2 * splits, "tables", "draw") as update:
         made = study_tables(source, resamples=resamples, splits=splits, seed=seed, progress=update)
     folder = out or run / "analysis"
+    about = {
+        "version": __version__,
+        "seed": seed,
+        "resamples": resamples,
+        "splits": splits,
+        "inputs": {name: sha256_file(source.run.path(name)) for name in INPUTS if source.run and source.run.has(name)},
+        "missing": made.missing,
+    }
     for table in made.tables:
         paths = table.write(folder)
         click.echo(f"{table.name}: {paths[0]}, {paths[1].name}")
+    write_text(folder / "about.json", json.dumps(about, indent=1, ensure_ascii=False) + "\n")
     for name, reason in made.missing.items():
         click.echo(f"{name}: not written, {reason}")

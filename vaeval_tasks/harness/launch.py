@@ -17,8 +17,8 @@ from typing import Any
 import yaml
 
 from vaeval_tasks import paths
-from vaeval_tasks.errors import InputError
-from vaeval_tasks.harness.register import register
+from vaeval_tasks.errors import InputError, UnknownNameError
+from vaeval_tasks.harness.register import MODELS, register
 from vaeval_tasks.harness.settings import Settings, rank, run_folder
 from vaeval_tasks.results import read_results, table
 from vaeval_tasks.run import RunDir
@@ -102,9 +102,13 @@ def _prepare(parsed: Namespace, config: dict[str, Any]) -> Path:
 
     The harness lets an argument replace that of ``--config`` as a whole, so both are merged here.
     """
+    from lm_eval.api.registry import model_registry
+
     typed = {name: value for name, value in vars(parsed).items() if value is not None}
     given = config | typed
     model = given.get("model", "hf")
+    if model.startswith(PREFIX) and model not in model_registry:
+        raise UnknownNameError("model", model, MODELS)
     model_args = _arguments(config.get("model_args")) | _arguments(typed.get("model_args"))
     metadata = _arguments(config.get("metadata")) | _arguments(typed.get("metadata"))
     _refuse(given, model)

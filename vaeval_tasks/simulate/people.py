@@ -36,7 +36,7 @@ def scaled_counts(counts: Sequence[int], total: int) -> NDArray[np.int64]:
 def make_prompts(count: int, rng: np.random.Generator) -> list[Prompt]:
     """Return prompts with the published shares of difficulty levels, degraded conditions and gates.
 
-    They come in the order of (level, category), as the pair design wants them.
+    They come by level, then category; the degraded ones last.
     """
     per_level = scaled_counts([*DIFFICULTIES.values(), DEGRADED_PROMPTS], count)
     levels = [level for level, n in zip([*DIFFICULTIES, ""], per_level, strict=True) for _ in range(n)]

@@ -46,7 +46,6 @@ class Shape:
     prompts: int = 819
     raters: int = 283
     """Raters of the CMOS collection."""
-    pairs_per_prompt: int = 10
     raters_per_pair: int = 2
     completion: float = 0.96
     """The share of planned tasks that are done."""
@@ -60,7 +59,6 @@ class Shape:
         limits = {
             "prompts": (self.prompts, 1),
             "raters": (self.raters, 1),
-            "pairs per prompt": (self.pairs_per_prompt, 1),
             "raters per pair": (self.raters_per_pair, 1),
             "MOS raters": (self.mos_raters, 1),
         }

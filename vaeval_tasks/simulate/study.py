@@ -12,6 +12,7 @@ import pyarrow as pa
 import yaml
 from numpy.typing import NDArray
 
+from vaeval_tasks.design import DesignSettings, first_wave
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.files import write_text
 from vaeval_tasks.rubrics import BY_KEY, KEYS
@@ -41,6 +42,8 @@ class Study:
     raters: list[Rater]
     cmos_raters: tuple[str, ...]
     mos_raters: tuple[str, ...]
+    pairs: list[Pair]
+    """The design; ``a < b`` as identifiers."""
     tasks: PairTasks
     scores: NDArray[np.int8]
     """Rubrics by tasks, -3..3, ``NOT_ASKED`` where a gate left the question out."""
@@ -66,7 +69,9 @@ def simulate(shape: Shape | None = None, *, effects: Effects | None = None, seed
     raters = make_raters(shape.raters, shape.mos_raters if with_mos else 0, streams[2])
     pools = {pool: tuple(r.rater_id for r in raters if pool in r.pools) for pool in ("cmos", "mos")}
     asked = np.array([[not BY_KEY[k].gated or k in p.gates for p in prompts] for k in KEYS])
-    tasks = pair_tasks(shape, len(CONFIGS), streams[3])
+    design = DesignSettings(seed=seed, raters_per_pair=shape.raters_per_pair)
+    pairs = first_wave(prompts, [c.config_id for c in CONFIGS], design)
+    tasks = pair_tasks(pairs, shape, prompts, streams[3])
     scores = draw_cmos(truth, tasks, asked, effects, shape.raters, streams[4])
     listens = mos_tasks(shape, len(CONFIGS), streams[5]) if with_mos else None
     mos_scores = np.zeros((len(KEYS), 0), dtype=np.int8)
@@ -83,6 +88,7 @@ def simulate(shape: Shape | None = None, *, effects: Effects | None = None, seed
         raters=raters,
         cmos_raters=pools["cmos"],
         mos_raters=pools["mos"],
+        pairs=pairs,
         tasks=tasks,
         scores=scores,
         mos_tasks=listens,
@@ -111,21 +117,18 @@ def _table(record: type, columns: dict[str, Any], rows: int) -> pa.Table:
 def _cmos_table(study: Study) -> pa.Table:
     rubric, task = np.nonzero(study.scores.T != NOT_ASKED)[::-1]
     tasks, n = study.tasks, len(task)
-    ids = [f"c{pair:06d}.{slot}" for pair, slot in zip(tasks.pair, tasks.slot, strict=True)]
+    ids = [f"{study.pairs[pair].pair_id}.{slot}" for pair, slot in zip(tasks.pair, tasks.slot, strict=True)]
     config_ids = [c.config_id for c in CONFIGS]
-    swapped = np.array(config_ids)[tasks.a] > np.array(config_ids)[tasks.b]
-    a, b = np.where(swapped, tasks.b, tasks.a), np.where(swapped, tasks.a, tasks.b)
-    score = study.scores[rubric, task].astype(np.int64)
     return _table(
         Rating,
         {
             "prompt_id": _strings([p.prompt_id for p in study.prompts], tasks.prompt[task]),
-            "a": _strings(config_ids, a[task]),
-            "b": _strings(config_ids, b[task]),
+            "a": _strings(config_ids, tasks.a[task]),
+            "b": _strings(config_ids, tasks.b[task]),
             "rater_id": _strings(study.cmos_raters, tasks.rater[task]),
             "rubric": _strings(KEYS, rubric),
-            "score": np.where(swapped[task], -score, score),
-            "left_is_a": (tasks.left_is_a ^ swapped)[task],
+            "score": study.scores[rubric, task].astype(np.int64),
+            "left_is_a": tasks.left_is_a[task],
             "assignment_id": _strings(ids, task),
             "use": np.ones(n, dtype=bool),
             "kind": _strings(["main"], np.zeros(n)),
@@ -150,28 +153,6 @@ def _mos_table(study: Study, tasks: MosTasks) -> pa.Table:
         },
         n,
     )
-
-
-def _pairs(study: Study) -> list[Pair]:
-    tasks = study.tasks
-    _, first = np.unique(tasks.pair, return_index=True)
-    out = []
-    for i in first:
-        prompt = study.prompts[int(tasks.prompt[i])]
-        ids = (CONFIGS[int(tasks.a[i])].config_id, CONFIGS[int(tasks.b[i])].config_id)
-        a_left = bool(tasks.left_is_a[i] ^ (tasks.slot[i] % 2 == 1))
-        out.append(
-            Pair(
-                pair_id=f"c{int(tasks.pair[i]):06d}",
-                prompt_id=prompt.prompt_id,
-                a=min(ids),
-                b=max(ids),
-                slots=study.shape.raters_per_pair,
-                left_is_a=a_left == (ids[0] < ids[1]),
-                stratum=f"{prompt.difficulty or 'Degraded'}/{prompt.category}",
-            )
-        )
-    return out
 
 
 def _truth_json(study: Study) -> dict[str, Any]:
@@ -202,14 +183,15 @@ def write_study(study: Study, root: str | Path) -> RunDir:
         raise InputError("already holds a run; name a new folder", path=root)
     root.mkdir(parents=True, exist_ok=True)
     run = RunDir(root)
-    configs = [{"config_id": c.config_id, **{k: v for k, v in asdict(c).items() if v}} for c in CONFIGS]
-    write_text(root / "configs.yaml", yaml.safe_dump({"configs": configs}, sort_keys=False, allow_unicode=True))
+    configs = [{k: v for k, v in asdict(c).items() if v} for c in CONFIGS]
+    text = yaml.safe_dump({"configurations": configs}, sort_keys=False, allow_unicode=True)
+    write_text(root / "configs.yaml", text)
     truth = json.dumps(_truth_json(study), indent=1, allow_nan=False)
     write_text(root / "truth.json", truth + "\n")
     tables: dict[str, Any] = {
         "prompts": study.prompts,
         "raters": study.raters,
-        "pairs": _pairs(study),
+        "pairs": study.pairs,
         "ratings": _cmos_table(study),
     }
     if study.mos_tasks is not None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vaeval_tasks.schema import Pair, Prompt
+from vaeval_tasks.simulate.published import CONFIGS
 from vaeval_tasks.simulate.shape import Shape
 
-__all__ = ["MosTasks", "PairTasks", "cyclic_pairs", "mos_tasks", "pair_tasks"]
+__all__ = ["MosTasks", "PairTasks", "mos_tasks", "pair_tasks"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +25,7 @@ class PairTasks:
     rater: NDArray[np.int64]
     slot: NDArray[np.int64]
     pair: NDArray[np.int64]
-    """Index of the planned pair."""
+    """Index of the pair in the design."""
     left_is_a: NDArray[np.bool_]
 
 
@@ -33,20 +36,6 @@ class MosTasks:
     prompt: NDArray[np.int64]
     config: NDArray[np.int64]
     rater: NDArray[np.int64]
-
-
-def cyclic_pairs(prompt: int, configs: int, count: int) -> list[tuple[int, int]]:
-    """Return the pairs of one prompt, ``a < b``: the cyclic near-factorisation for an odd number of configurations.
-
-    Near-factor r holds the pairs (r + i, r - i), and misses r, which an extra pair brings in. Over 171
-    prompts in a row every pair of 19 configurations comes exactly ten times.
-    """
-    r, turn = prompt % configs, prompt // configs
-    half = (configs - 1) // 2
-    pairs = [((r + i) % configs, (r - i) % configs) for i in range(1, half + 1)]
-    pairs += [(r, (r + (turn + extra) % (configs - 1) + 1) % configs) for extra in range(max(0, count - half))]
-    chosen = dict.fromkeys((min(p), max(p)) for p in pairs)
-    return list(chosen)[:count]
 
 
 def _balanced(groups: int, size: NDArray[np.int64], raters: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
@@ -61,24 +50,31 @@ def _balanced(groups: int, size: NDArray[np.int64], raters: int, rng: np.random.
     return out
 
 
-def pair_tasks(shape: Shape, configs: int, rng: np.random.Generator) -> PairTasks:
-    """Plan the pairs of every prompt, give each to its raters, and drop the tasks that were never done."""
-    planned = [(p, a, b) for p in range(shape.prompts) for a, b in cyclic_pairs(p, configs, shape.pairs_per_prompt)]
-    pairs = np.array(planned, dtype=np.int64)
-    per_prompt = np.bincount(pairs[:, 0], minlength=shape.prompts) * shape.raters_per_pair
-    raters = np.concatenate(_balanced(shape.prompts, per_prompt, shape.raters, rng))
+def pair_tasks(pairs: Sequence[Pair], shape: Shape, prompts: Sequence[Prompt], rng: np.random.Generator) -> PairTasks:
+    """Give each pair of a design to its raters, and drop the tasks that were never done.
+
+    Args:
+        pairs: the design, prompt after prompt, each prompt with as many pairs.
+        shape: raters per pair, number of raters, completion.
+        prompts: whose order the codes follow.
+        rng: the generator.
+    """
+    config = {c.config_id: i for i, c in enumerate(CONFIGS)}
+    prompt = {p.prompt_id: i for i, p in enumerate(prompts)}
+    coded = np.array([(prompt[p.prompt_id], config[p.a], config[p.b], p.left_is_a) for p in pairs], dtype=np.int64)
+    per_prompt = np.full(len(prompts), len(pairs) // len(prompts) * shape.raters_per_pair)
+    raters = np.concatenate(_balanced(len(prompts), per_prompt, shape.raters, rng))
     index = np.repeat(np.arange(len(pairs)), shape.raters_per_pair)
     slot = np.tile(np.arange(shape.raters_per_pair), len(pairs))
-    first_left = rng.permuted(np.arange(len(pairs)) % 2).astype(bool)
     done = rng.random(len(index)) < shape.completion
     return PairTasks(
-        prompt=pairs[index, 0][done],
-        a=pairs[index, 1][done],
-        b=pairs[index, 2][done],
+        prompt=coded[index, 0][done],
+        a=coded[index, 1][done],
+        b=coded[index, 2][done],
         rater=raters[done],
         slot=slot[done],
         pair=index[done],
-        left_is_a=(first_left[index] ^ (slot % 2 == 1))[done],
+        left_is_a=((coded[index, 3] == 1) ^ (slot % 2 == 1))[done],
     )
 
 
