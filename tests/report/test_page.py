@@ -241,8 +241,7 @@ def test_hostile_text_in_a_run_comes_out_as_text(small_run: RunDir, tmp_path: Pa
     comments: list[Comment] = run.read("comments")
     run.write("comments", [replace(c, text=f"warm {HOSTILE}") for c in comments], made_by="test")
     configs = yaml.safe_load((root / "configs.yaml").read_text("utf-8"))
-    rows = configs["configs"] if isinstance(configs, dict) else configs
-    for row in rows:
+    for row in configs["configurations"]:
         row["system_prompt"], row["provider"] = HOSTILE, HOSTILE
     (root / "configs.yaml").write_text(yaml.safe_dump(configs), encoding="utf-8")
     main(["report", str(root), "--out", str(tmp_path / "b.html"), "--resamples", "20", "--splits", "0"])

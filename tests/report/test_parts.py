@@ -114,7 +114,9 @@ def test_a_judge_is_shown_apart(heard: RunDir, reader: Any) -> None:
 
 def test_failed_requests_are_counted_on_the_card(heard: RunDir) -> None:
     (heard.root / "configs.yaml").write_text(
-        "".join(f"- {{model: m{i}, provider: offline, thinking: default, voice: v}}\n" for i in range(4)), "utf-8"
+        "configurations:\n"
+        + "".join(f"- {{model: m{i}, provider: offline, thinking: default, voice: v}}\n" for i in range(4)),
+        "utf-8",
     )
     cards = {card.model: card for card in study_board(heard, QUICK).cards}
     assert cards["m3"].counts == "5 ok, 1 timeout"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,14 +10,18 @@ from typing import Any
 import httpx
 
 from vaeval_tasks.errors import InputError, ServiceError
+from vaeval_tasks.metrics.chat_http import (
+    HOPELESS,
+    MAX_WAIT_S,
+    TRY_AGAIN,
+    api_key,
+    json_object,
+    retry_after,
+    said,
+    shown,
+)
 
-__all__ = ["KEYS", "Answer", "ChatClient"]
-
-KEYS = ("VAEVAL_JUDGE_API_KEY", "OPENAI_API_KEY")
-"""Where the key is read from; it is sent and never shown."""
-_HOPELESS = {401, 403, 404}
-_AGAIN = {408, 409, 425, 429}
-_MAX_WAIT_S = 60.0
+__all__ = ["Answer", "ChatClient"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +46,7 @@ class ChatClient:
         sleep: waits between attempts, in seconds; by default until :meth:`stop` at the latest.
 
     Raises:
-        InputError: the address is not HTTP.
+        InputError: the address is not HTTP, or the key cannot be sent.
     """
 
     def __init__(
@@ -62,7 +65,7 @@ class ChatClient:
         self._retries = retries
         self._stopped = threading.Event()
         self._sleep = sleep or self._stopped.wait
-        key = next((os.environ[name] for name in KEYS if os.environ.get(name)), "")
+        key = api_key()
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._http = httpx.Client(headers=headers, timeout=timeout, limits=httpx.Limits(max_connections=concurrency))
 
@@ -74,18 +77,18 @@ class ChatClient:
         """
         reason = ""
         for attempt in range(1, self._retries + 2):
-            wait = min(2.0 ** (attempt - 1), _MAX_WAIT_S)
+            wait = min(2.0 ** (attempt - 1), MAX_WAIT_S)
             try:
                 response = self._http.post(self.url, json=body)
             except httpx.TransportError as error:
                 reason = f"{type(error).__name__} ({error})"
             else:
-                if response.status_code in _HOPELESS:
-                    raise ServiceError(f"the judge at {self.url} refused: {_said(response)}")
-                if response.status_code not in _AGAIN and response.status_code < 500:
+                if response.status_code in HOPELESS:
+                    raise ServiceError(f"the judge at {self.url} refused: {said(response)}")
+                if response.status_code not in TRY_AGAIN and response.status_code < 500:
                     return _read(response, attempt)
-                reason = _said(response)
-                wait = _retry_after(response, wait)
+                reason = said(response)
+                wait = retry_after(response, wait)
             if self._stopped.is_set() or attempt > self._retries:
                 break
             self._sleep(wait)
@@ -100,38 +103,15 @@ class ChatClient:
         self._http.close()
 
 
-def _retry_after(response: httpx.Response, default: float) -> float:
-    """Return the seconds the server asks to wait, at most a minute; a date or nonsense gives the default."""
-    try:
-        return min(max(float(response.headers["Retry-After"]), 0.0), _MAX_WAIT_S)
-    except (KeyError, ValueError):
-        return default
-
-
-def _json(response: httpx.Response) -> dict[str, Any]:
-    try:
-        data = response.json()
-    except ValueError:
-        return {}
-    return data if isinstance(data, dict) else {}
-
-
-def _said(response: httpx.Response) -> str:
-    """Return ``HTTP 404: what the server says``, on one line."""
-    error = _json(response).get("error")
-    text = error.get("message") if isinstance(error, dict) else error
-    return f"HTTP {response.status_code}: {' '.join(str(text or response.text).split())[:200]}"
-
-
 def _read(response: httpx.Response, attempts: int) -> Answer:
     if response.status_code != httpx.codes.OK:
-        return Answer(reason=_said(response), attempts=attempts)
+        return Answer(reason=said(response), attempts=attempts)
     try:
-        choice = _json(response)["choices"][0]
+        choice = json_object(response)["choices"][0]
         content, refusal = choice["message"].get("content"), choice["message"].get("refusal")
         finish = choice.get("finish_reason")
     except (KeyError, IndexError, TypeError, AttributeError):
-        return Answer(reason=f"not a chat completion: {response.text[:200]}", attempts=attempts)
+        return Answer(reason=f"not a chat completion: {shown(response, response.text)}", attempts=attempts)
     if refusal:
         return Answer(reason=f"refused: {refusal}", attempts=attempts)
     if finish == "length":
