@@ -21,6 +21,7 @@ REFERENCES: dict[str, dict[str, tuple[str, ...]]] = {
     "ratings": {"prompt_id": ("prompts",), "rater_id": ("raters",)},
     "mos": {"prompt_id": ("prompts",), "rater_id": ("raters",)},
     "comments": {"prompt_id": ("prompts",), "rater_id": ("raters",)},
+    "judge_ratings": {"prompt_id": ("prompts",), "rater_id": ("judges",)},
 }
 KEYS = {
     "prompts": "prompt_id",
@@ -28,6 +29,7 @@ KEYS = {
     "responses": "response_id",
     "pairs": "pair_id",
     "raters": "rater_id",
+    "judges": "rater_id",
 }
 
 

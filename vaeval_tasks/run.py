@@ -10,6 +10,8 @@
 ``scores.parquet``        automatic scores
 ``pairs.parquet``         the frozen design
 ``ratings.parquet`` …     the export of the collection: ratings, mos, comments, raters, assignments, events, quality
+``judgements.jsonl``      a judge model's answers, appended; compacted into ``judge_ratings.parquet``, never mixed
+                          with people's ratings; ``judges.parquet`` names them
 ========================  ==========================================================
 """
 
@@ -43,6 +45,8 @@ RECORDS: dict[str, type] = {
     "mos": schema.MosRating,
     "comments": schema.Comment,
     "raters": schema.Rater,
+    "judge_ratings": schema.Rating,
+    "judges": schema.Rater,
     "events": schema.Event,
     "quality": schema.QualityCheck,
 }

@@ -4,27 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
-
-import numpy as np
 
 from vaeval_tasks.analysis.agreement import agreement_rows, agreement_table, split_half_rows, split_half_table
 from vaeval_tasks.analysis.boards import board_table
 from vaeval_tasks.analysis.comments import load_comments, theme_rows
 from vaeval_tasks.analysis.engines import engine_table
-from vaeval_tasks.analysis.entities import Level
+from vaeval_tasks.analysis.entities import Level, default_level
 from vaeval_tasks.analysis.leaderboard import Settings, rank
 from vaeval_tasks.analysis.lexicon import load_lexicon
-from vaeval_tasks.analysis.mos import MosTable, load_mos, mos_rows
+from vaeval_tasks.analysis.mos import MosTable, load_mos, mos_rows, mos_table
 from vaeval_tasks.analysis.mos_tables import table_a4, table_a5, table_a6, table_a7, table_a10
 from vaeval_tasks.analysis.panel import pool_table, prompt_table
 from vaeval_tasks.analysis.ratings import Ratings, load_ratings
-from vaeval_tasks.analysis.rubric_groups import cluster_table, clusters, correlation_table, published_pool
-from vaeval_tasks.analysis.source import Source, prompt_level
+from vaeval_tasks.analysis.rubric_groups import (
+    cluster_table,
+    clusters,
+    correlation_table,
+    published_pool,
+    tree_table,
+)
+from vaeval_tasks.analysis.slices import slice_table
+from vaeval_tasks.analysis.source import Source
 from vaeval_tasks.analysis.table import Table
 from vaeval_tasks.analysis.voices import head_to_head_table, margin_table, model_margins
 from vaeval_tasks.errors import EstimationError
-from vaeval_tasks.stats import Draws, Progress
+from vaeval_tasks.stats import Draws, Progress, RubricClusters
 
 __all__ = ["StudyTables", "study_tables"]
 
@@ -53,6 +59,15 @@ class _Study:
         return self.ratings.data.rubrics
 
     @property
+    def top(self) -> Level:
+        """Models, or configurations where their names tell no models."""
+        return default_level(self.ratings.data.entities, self.ratings.configs)
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        return tuple(dict.fromkeys((Level.config, self.top)))
+
+    @property
     def headline(self) -> str:
         return "overall" if "overall" in self.rubrics else self.rubrics[0]
 
@@ -60,7 +75,7 @@ class _Study:
 def _a9(study: _Study, models: Sequence[str]) -> Table:
     """Return table A9: theme rates in percent, a column a model."""
     comments = load_comments(study.source)
-    found = theme_rows(comments, load_lexicon(), Level.model, study.draws)
+    found = theme_rows(comments, load_lexicon(), study.top, study.draws)
     themes = dict.fromkeys(row["theme"] for row in found)
     cells = {(row["theme"], row["entity"]): row for row in found}
     rows = []
@@ -94,7 +109,7 @@ def _a3(study: _Study) -> Table:
     rows = split_half_rows(
         study.ratings,
         study.rubrics,
-        (Level.config, Level.model),
+        study.levels,
         splits=study.splits,
         seed=study.draws.seed,
         progress=study.progress,
@@ -112,45 +127,21 @@ def _margins(study: _Study, level: Level, name: str, title: str) -> Table:
     return margin_table(name, title, model_margins(study.ratings, level, study.rubrics, study.draws))
 
 
-def _clusters(study: _Study) -> Table:
-    found = clusters(
+def _clusters(study: _Study) -> RubricClusters:
+    return clusters(
         study.ratings,
         [r for r in study.rubrics if r != "overall"],
-        level=Level.model,
+        level=study.top,
         k=2,
         draws=study.draws,
         halves=500,
-        pool=published_pool(study.ratings.at(Level.model).entities),
+        pool=published_pool(study.ratings.at(study.top).entities),
     )
-    return cluster_table(found)
-
-
-def _slices(study: _Study, settings: Settings) -> Table:
-    """Return the overall board of every category and difficulty level that can be ranked."""
-    ratings, rows, notes = study.ratings, list[dict[str, Any]](), list[str]()
-    fields = {
-        "category": [ratings.prompt_info[p].category for p in ratings.prompts],
-        "level": [prompt_level(ratings.prompt_info[p]) for p in ratings.prompts],
-    }
-    for name, values in fields.items():
-        for value in sorted(set(values)):
-            inside = np.array([v == value for v in values])[ratings.data.prompt]
-            try:
-                board = rank(ratings.subset(inside), level=Level.model, rubrics=[study.headline], settings=settings)
-            except EstimationError as error:
-                notes.append(f"{name} {value}: {error}")
-                continue
-            rows += [{"field": name, "slice": value, **row} for row in board_table(board).rows]
-            notes += [f"{name} {value}: {note}" for note in board.notes]
-    columns = ("field", "slice", "rank", "entity", "elo", "low", "high", "n_ratings", "n_raters", "n_prompts")
-    title = f"{study.headline} by category and difficulty, each slice fitted on its own"
-    digits = {"elo": 1, "low": 1, "high": 1}
-    return Table(name="board_slices", title=title, columns=columns, rows=tuple(rows), digits=digits, notes=tuple(notes))
 
 
 def _rivals(order: Sequence[str], mos: Sequence[dict[str, Any]]) -> list[str]:
     """Return the models with the one people prefer first and the one with the best MOS second (if it is another)."""
-    best = [row["entity"] for row in mos if row["rubric"] == "overall"][:1]
+    best = [row["entity"] for row in mos if row["rubric"] == "overall" and row["entity"] in order][:1]
     return list(dict.fromkeys([order[0], *best, *order[1:]]))
 
 
@@ -180,13 +171,12 @@ def study_tables(
         splits=splits,
         progress=progress,
     )
+    wanted = _wanted(study)
     made: list[Table] = []
-    missing: dict[str, str] = {}
-    for name, (reason, make) in _wanted(study).items():
+    missing = {name: reason for name, (reason, _) in wanted.items() if reason}
+    for name, (_, make) in wanted.items():
         try:
-            if reason:
-                raise EstimationError(reason)
-            made.append(make())
+            made += [make()] if name not in missing else []
         except EstimationError as error:
             missing[name] = str(error)
     return StudyTables(tables=tuple(made), missing=missing)
@@ -198,34 +188,41 @@ def _wanted(study: _Study) -> dict[str, tuple[str, Callable[[], Table]]]:
     settings = Settings(resamples=draws.replicates, seed=draws.seed)
     board, by_config = (
         rank(ratings, level=level, rubrics=rubrics, settings=settings, progress=study.progress)
-        for level in (Level.model, Level.config)
+        for level in (study.top, Level.config)
     )
     order = [row.entity for row in board.rows if row.rubric == study.headline]
-    mos = mos_rows(study.mos.at(Level.model), study.mos.data.rubrics, draws) if study.mos else []
+    mos = mos_rows(study.mos.at(study.top), study.mos.data.rubrics, draws) if study.mos else []
     models = _rivals(order, mos)
     a10 = table_a10(board, mos)
     no_mos = "" if any(row["rubric"] == "overall" for row in mos) else "no MOS ratings of the overall rubric"
     no_prompts = "" if source.prompts else "the run has no prompts"
     no_comments = "" if source.run is not None and source.run.has("comments") else "the run has no comments"
-    few = "" if len(models) > 1 else "there is one model"
+    plain = "" if study.top is Level.model else "the names of the configurations tell no models and voices"
+    few = plain or ("" if len(models) > 1 else "there is one model")
+    groups = cache(lambda: _clusters(study))
     return {
         "A1": ("" if source.raters else "the run has no raters", lambda: _a1(study)),
         "A2": ("", lambda: agreement_table(agreement_rows(ratings, rubrics))),
         "A3": ("" if study.splits else "--splits is 0", lambda: _a3(study)),
         "A4": (no_mos, lambda: table_a4(a10)),
         "A5": (no_mos, lambda: table_a5(mos)),
-        "A6": (no_mos or no_prompts, lambda: _a6(study, models)),
+        "A6": (no_mos or no_prompts or plain, lambda: _a6(study, models)),
         "A7": (no_mos or few, lambda: table_a7(ratings, mos, models[0], models[1], draws)),
         "A8": ("", lambda: correlation_table(ratings, rubrics)),
         "A9": (no_comments, lambda: _a9(study, order)),
         "A10": ("", lambda: a10),
+        "mos": ("" if mos else "the run has no MOS ratings", lambda: mos_table(mos)),
         "board": ("", lambda: board_table(board)),
         "board_config": ("", lambda: board_table(by_config, name="board_config")),
-        "board_slices": (no_prompts, lambda: _slices(study, settings)),
-        "voice_margin": ("", lambda: _margins(study, Level.voice, "voice_margin", "Margins between voices")),
-        "thinking": ("", lambda: _margins(study, Level.thinking, "thinking", "Margins of higher over lower thinking")),
+        "board_slices": (no_prompts, lambda: slice_table(ratings, rubrics, study.top, settings)),
+        "voice_margin": (plain, lambda: _margins(study, Level.voice, "voice_margin", "Margins between voices")),
+        "thinking": (
+            plain,
+            lambda: _margins(study, Level.thinking, "thinking", "Margins of higher over lower thinking"),
+        ),
         "head_to_head": (few, lambda: head_to_head_table(ratings, order, rubrics, draws)),
-        "engines": ("", lambda: engine_table(ratings, rubrics, (Level.config, Level.model))),
-        "rubric_clusters": ("", lambda: _clusters(study)),
+        "engines": ("", lambda: engine_table(ratings, rubrics, study.levels)),
+        "rubric_clusters": ("", lambda: cluster_table(groups())),
+        "rubric_tree": ("", lambda: tree_table(groups())),
         "prompts": (no_prompts, lambda: prompt_table(list(source.prompts.values()))),
     }

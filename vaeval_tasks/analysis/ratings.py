@@ -119,17 +119,21 @@ def _sides(source: Source, sheet: Sheet) -> tuple[Names, Names]:
     return coded[0], coded[1]
 
 
-def load_ratings(source: Source) -> Ratings:
+def load_ratings(source: Source, table: str = "ratings") -> Ratings:
     """Read, check and canonicalise the ratings of a run folder or a plain file.
 
     A file with a ``count`` column is a table of counts and may leave out ``rater`` and ``prompt``.
+
+    Args:
+        source: where from.
+        table: of a run folder: people's ratings, or ``judge_ratings``.
 
     Raises:
         InputError: see the module; the message names file, row and column.
         UnknownNameError: an unknown rubric, or a renaming or filter of an unknown column.
     """
     source.check_columns(COLUMNS)
-    sheet = source.sheet("ratings")
+    sheet = source.sheet(table)
     counted = source.has(sheet, "count")
     known = {ours: source.has(sheet, ours) or not counted for ours in ("prompt", "rater")}
     prompt, rater = (

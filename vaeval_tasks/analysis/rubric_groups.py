@@ -25,7 +25,15 @@ from vaeval_tasks.stats import (
     rubric_correlations,
 )
 
-__all__ = ["PUBLISHED_POOL", "cluster_json", "cluster_table", "clusters", "correlation_table", "published_pool"]
+__all__ = [
+    "PUBLISHED_POOL",
+    "cluster_json",
+    "cluster_table",
+    "clusters",
+    "correlation_table",
+    "published_pool",
+    "tree_table",
+]
 
 PUBLISHED_POOL: Mapping[str, tuple[str, ...]] = {"GPT-Realtime": ("GPT-Realtime 2.1", "GPT-Realtime 2.0")}
 """Models that the study clusters as one family."""
@@ -108,6 +116,22 @@ def cluster_table(found: RubricClusters) -> Table:
         rows=tuple(sorted(rows, key=lambda r: (r["group"], r["rubric"]))),
         digits={},
         notes=tuple(notes + ([found.reason] if found.reason else [])),
+    )
+
+
+def tree_table(found: RubricClusters) -> Table:
+    """Return the dendrogram: each merge with its parts (rubrics, or the number of an earlier merge) and distance."""
+    names = [*found.rubrics, *(str(i) for i in range(1, len(found.tree) + 1))]
+    rows = [
+        {"merge": i, "first": names[int(a)], "second": names[int(b)], "distance": float(d), "rubrics": int(n)}
+        for i, (a, b, d, n) in enumerate(found.tree, 1)
+    ]
+    return Table(
+        name="rubric_tree",
+        title="Rubrics joined by average linkage of 1 - corrected similarity",
+        columns=("merge", "first", "second", "distance", "rubrics"),
+        rows=tuple(rows),
+        digits={},
     )
 
 

@@ -38,6 +38,9 @@ VERBS: dict[str, tuple[str, str]] = {
     "tasks": ("harness", "List the tasks, say where they are, link them into lm-eval."),
     "score": ("score", "Score a run's responses again, without the model."),
     "check": ("check", "Check a run folder: fields, references, audio files, staleness."),
+    "judge": ("judge", "Let an audio-capable chat model rate the pairs, in both orders."),
+    "predictors": ("predictors", "Which automatic metric may stand in for people, and for what."),
+    "report": ("report", "Draw the board: one HTML file."),
     "weights": ("weights", "Fetch and list model weights, as checked data."),
 }
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from vaeval_tasks.cli.sources import bar, emit, output_options, source_of, source_options
+
+if TYPE_CHECKING:
+    from vaeval_tasks.analysis.ratings import Ratings
+    from vaeval_tasks.analysis.source import Source
+    from vaeval_tasks.analysis.table import Table
 
 __all__ = ["agree"]
 
@@ -46,6 +51,9 @@ def agree(
 ) -> None:
     """Print Krippendorff's alpha, ICC(1), Gwet's AC2 and the split-half correlation of the ranking.
 
+    Where judge models rated the run too (vaeval judge), each is set beside people: how often it picks what they pick,
+    its position bias, and its Elo beside theirs.
+
     Example: vaeval agree RUN --splits 2000
     """
     from vaeval_tasks.analysis import agreement as agreement_of
@@ -54,7 +62,8 @@ def agree(
     from vaeval_tasks.errors import EstimationError
     from vaeval_tasks.stats import Orientation, Weights
 
-    ratings = load_ratings(source_of(reading))
+    source = source_of(reading)
+    ratings = load_ratings(source)
     if not ratings.has_raters or not ratings.has_prompts:
         raise EstimationError(f"{ratings.path}: agreement needs to know who rated what; the file names no raters")
     chosen = pick_rubrics(ratings.data.rubrics, rubrics)
@@ -69,4 +78,18 @@ def agree(
         with bar(splits * len(levels), "split halves", "split") as update:
             halves = agreement_of.split_half_rows(ratings, chosen, levels, splits=splits, seed=seed, progress=update)
     tables = [agreement_of.agreement_table(rows), *([agreement_of.split_half_table(halves)] if halves else [])]
-    emit({"rows": rows, "split_half": halves}, tables, as_json=as_json, out=out)
+    beside = _judges(source, ratings, chosen, seed)
+    judges = {table.name: list(table.rows) for table in beside}
+    emit({"rows": rows, "split_half": halves, **judges}, [*tables, *beside], as_json=as_json, out=out)
+
+
+def _judges(source: Source, ratings: Ratings, rubrics: tuple[str, ...], seed: int) -> list[Table]:
+    """Return the tables of judges beside people; none where no judge rated the run."""
+    from vaeval_tasks.analysis.entities import default_level
+    from vaeval_tasks.analysis.judged import judge_tables, judge_views, load_judged
+    from vaeval_tasks.stats import Draws
+
+    if source.run is None or not source.run.has("judge_ratings"):
+        return []
+    level = default_level(ratings.data.entities, ratings.configs)
+    return judge_tables(judge_views(ratings, load_judged(source), rubrics, level, Draws(seed=seed)))

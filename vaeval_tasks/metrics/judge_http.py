@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -10,23 +9,28 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 import httpx
 from tqdm import tqdm
 
 from vaeval_tasks.errors import InputError, ServiceError
 from vaeval_tasks.metrics.backends import JudgeItem, Scored
+from vaeval_tasks.metrics.chat_http import (
+    HOPELESS,
+    MAX_WAIT_S,
+    TRY_AGAIN,
+    api_key,
+    json_object,
+    retry_after,
+    said,
+    shown,
+)
 from vaeval_tasks.metrics.common import short, signature
 from vaeval_tasks.metrics.judge_prompts import Prompts, family, load_prompts, parse_verdict
 
 __all__ = ["DEFAULT_MODEL", "HttpJudge"]
 
 DEFAULT_MODEL = "gpt-oss-20b"
-_KEYS = ("VAEVAL_JUDGE_API_KEY", "OPENAI_API_KEY")
-_HOPELESS = {401, 403, 404}
-_AGAIN = {408, 409, 425, 429}
-_MAX_WAIT_S = 60.0
 _GIVE_UP_AFTER = 8
 """So many requests in a row without any answer, and the rest are not tried."""
 
@@ -102,7 +106,7 @@ class HttpJudge:
             ServiceError: the judge could not be reached, or refused the key, the model or the address.
         """
         breaker = _Breaker()
-        key = _key()
+        key = api_key()
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         limits = httpx.Limits(max_connections=self._concurrency)
         with httpx.Client(headers=headers, timeout=self._timeout, limits=limits) as client:
@@ -129,7 +133,7 @@ class HttpJudge:
         }
         reply = _failed("not asked")
         for attempt in range(self._retries + 1):
-            wait = min(2.0**attempt, _MAX_WAIT_S)
+            wait = min(2.0**attempt, MAX_WAIT_S)
             try:
                 response = client.post(self._url, json=body)
             except httpx.ConnectError as error:
@@ -137,13 +141,13 @@ class HttpJudge:
             except httpx.RequestError as error:
                 reply = _failed(f"{type(error).__name__} ({error})")
             else:
-                if response.status_code in _HOPELESS:
-                    raise ServiceError(f"the judge at {self._url} refused: {_reason(response)}")
-                if response.status_code not in _AGAIN and response.status_code < 500:
+                if response.status_code in HOPELESS:
+                    raise ServiceError(f"the judge at {self._url} refused: {said(response)}")
+                if response.status_code not in TRY_AGAIN and response.status_code < 500:
                     reply = _read(response, item)
                     break
-                reply = _failed(_reason(response))
-                wait = _retry_after(response, wait)
+                reply = _failed(said(response))
+                wait = retry_after(response, wait)
             if breaker.reason or attempt == self._retries:
                 break
             self._sleep(wait)
@@ -169,67 +173,23 @@ class _Breaker:
                 self.open(reply.scored.detail)
 
 
-def _key() -> str:
-    """Return the first key that is set, "" without one.
-
-    Raises:
-        InputError: it cannot be sent in a header; the message does not show it.
-    """
-    for name in _KEYS:
-        if key := os.environ.get(name, "").strip():
-            if not (key.isascii() and key.isprintable()):
-                raise InputError(f"the key in ${name} holds characters that no key has; set it again")
-            return key
-    return ""
-
-
 def _failed(detail: str, outcome: _Outcome = _Outcome.failed) -> _Reply:
     return _Reply(outcome=outcome, scored=Scored(value=None, detail=detail))
-
-
-def _retry_after(response: httpx.Response, default: float) -> float:
-    """Return the seconds the server asks to wait, at most a minute; a date or nonsense gives the default."""
-    try:
-        return min(max(float(response.headers["Retry-After"]), 0.0), _MAX_WAIT_S)
-    except (KeyError, ValueError):
-        return default
-
-
-def _reason(response: httpx.Response) -> str:
-    """Return ``HTTP 404: what the server says``, on one line."""
-    error = _json(response).get("error")
-    text = error.get("message") if isinstance(error, dict) else error
-    return f"HTTP {response.status_code}: {_shown(response, str(text or response.text))}"
-
-
-def _shown(response: httpx.Response, text: str) -> str:
-    """Return what a server says on one line, without our key, should it echo it."""
-    key = response.request.headers.get("Authorization", "").removeprefix("Bearer ")
-    line = " ".join((text.replace(key, "(key)") if key else text).split())
-    return line if len(line) <= 200 else f"{line[:200]}…"
-
-
-def _json(response: httpx.Response) -> dict[str, Any]:
-    try:
-        data = response.json()
-    except ValueError:
-        return {}
-    return data if isinstance(data, dict) else {}
 
 
 def _read(response: httpx.Response, item: JudgeItem) -> _Reply:
     """Turn a final HTTP answer into a verdict or the reason there is none."""
     if response.status_code != httpx.codes.OK:
-        reason = _reason(response)
+        reason = said(response)
         filtered = "content_filter" in response.text or "content_policy" in response.text
         return _failed(reason, _Outcome.answered if filtered else _Outcome.failed)
     try:
-        choice = _json(response)["choices"][0]
+        choice = json_object(response)["choices"][0]
         message, finish = choice["message"], choice.get("finish_reason")
         content = message.get("content") or ""
         refusal = message.get("refusal")
     except (KeyError, IndexError, TypeError, AttributeError):
-        return _failed(f"not a chat completion: {_shown(response, response.text)}")
+        return _failed(f"not a chat completion: {shown(response, response.text)}")
     if refusal:
         return _failed(f"the judge refused: {refusal}", _Outcome.answered)
     if finish == "content_filter":

@@ -1,0 +1,181 @@
+"""Ready-made figures as a board: a CSV of Elo and MOS rows that somebody else computed.
+
+The columns are::
+
+    family,rubric,model,cmos_elo,cmos_elo_lo,cmos_elo_hi,mos,mos_lo,mos_hi
+
+``rubric`` is one of the 12 keys or labels; ``family`` is read over (the rubric has one). The MOS columns, and
+``n_ratings``, ``n_raters`` and ``n_prompts``, may be left out or blank. Ranks are ranges where intervals overlap: all
+that can be said without the ratings.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from vaeval_tasks.errors import InputError, UnknownNameError
+from vaeval_tasks.report.records import Board, Download, Estimate, Opinion, RubricPage, Standing
+from vaeval_tasks.report.snapshot import snapshot
+from vaeval_tasks.rubrics import BY_KEY, KEYS, RUBRICS, Rubric
+
+__all__ = ["COLUMNS", "overlap_ranks", "published_board"]
+
+COLUMNS = ("rubric", "model", "cmos_elo", "cmos_elo_lo", "cmos_elo_hi")
+_MOS = ("mos", "mos_lo", "mos_hi")
+_COUNTS = ("n_ratings", "n_raters", "n_prompts")
+_NEED_RATINGS = (
+    "Slices by category, difficulty and condition",
+    "Voices and thinking levels",
+    "Rubric groups",
+    "Agreement",
+    "Automatic scores",
+    "Comments and raters",
+)
+_BY_LABEL = {r.label.lower(): r for r in RUBRICS}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Row:
+    rubric: Rubric
+    model: str
+    elo: Estimate
+    mos: Estimate
+    counts: tuple[int | None, ...]
+
+
+def _number(row: dict[str, str], name: str, path: Path, number: int) -> float | None:
+    text = (row.get(name) or "").strip()
+    if not text:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"{text!r} is not a number", path=path, row=number, field=name)
+    return value
+
+
+def _estimate(row: dict[str, str], names: Sequence[str], path: Path, number: int) -> Estimate:
+    value, low, high = (_number(row, name, path, number) for name in names)
+    if value is not None and low is not None and high is not None and not low <= value <= high:
+        raise InputError(f"{value:g} is outside of its interval [{low:g}, {high:g}]", path=path, row=number)
+    return Estimate(value=value, low=low, high=high, reason="" if value is not None else "not given")
+
+
+def _rubric(text: str, where: str) -> Rubric:
+    found = BY_KEY.get(text) or _BY_LABEL.get(text.lower())
+    if found is None:
+        raise UnknownNameError("rubric", text, [*KEYS, *(r.label for r in RUBRICS)], where=where)
+    return found
+
+
+def _row(row: dict[str, str], path: Path, number: int) -> _Row:
+    model = (row["model"] or "").strip()
+    if not model:
+        raise InputError("is blank", path=path, row=number, field="model")
+    elo = _estimate(row, COLUMNS[2:], path, number)
+    if elo.value is None:
+        raise InputError("is blank; every row needs its Elo", path=path, row=number, field="cmos_elo")
+    counts = [_number(row, name, path, number) for name in _COUNTS]
+    return _Row(
+        rubric=_rubric((row["rubric"] or "").strip(), f"{path}, row {number}, field 'rubric'"),
+        model=model,
+        elo=elo,
+        mos=_estimate(row, _MOS, path, number),
+        counts=tuple(None if n is None else int(n) for n in counts),
+    )
+
+
+def _read(path: Path) -> list[_Row]:
+    if not path.is_file():
+        raise InputError("no such file", path=path)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            if missing := [name for name in COLUMNS if name not in (reader.fieldnames or ())]:
+                raise InputError(f"the columns {', '.join(missing)} are missing", path=path)
+            rows = [_row(row, path, number) for number, row in enumerate(reader, 1)]
+    except UnicodeDecodeError as error:
+        raise InputError(f"is not UTF-8 ({error.reason} at byte {error.start})", path=path) from None
+    if not rows:
+        raise InputError("there are no rows", path=path)
+    seen: set[tuple[str, str]] = set()
+    for number, row in enumerate(rows, 1):
+        if (row.rubric.key, row.model) in seen:
+            raise InputError(f"{row.model!r} has a second row for {row.rubric.label!r}", path=path, row=number)
+        seen.add((row.rubric.key, row.model))
+    return rows
+
+
+def overlap_ranks(rows: Sequence[Estimate], index: int) -> str:
+    """Return the ranks of one estimate among all that its and their intervals allow: ``2``, or ``1-3``."""
+    own = rows[index]
+    if own.low is None or own.high is None or any(r.low is None or r.high is None for r in rows):
+        return ""
+    above = sum(r.low > own.high for r in rows if r.low is not None)
+    below = sum(r.high < own.low for r in rows if r.high is not None)
+    first, last = 1 + above, len(rows) - below
+    return str(first) if first == last else f"{first}-{last}"
+
+
+def _page(rubric: Rubric, rows: list[_Row]) -> RubricPage:
+    if not rows:
+        return RubricPage(rubric=rubric, standings=(), reason="The file has no row for this rubric.")
+    rows = sorted(rows, key=lambda row: -(row.elo.value or 0.0))
+    elos = [row.elo for row in rows]
+    standings = []
+    for i, row in enumerate(rows):
+        ratings, raters, prompts = row.counts
+        standings.append(
+            Standing(
+                entity=row.model,
+                elo=row.elo,
+                rank=overlap_ranks(elos, i),
+                n_ratings=ratings,
+                n_raters=raters,
+                n_prompts=prompts,
+            )
+        )
+    opinions = tuple(Opinion(entity=row.model, mean=row.mos) for row in rows)
+    return RubricPage(
+        rubric=rubric,
+        standings=tuple(standings),
+        opinions=opinions if any(o.mean.value is not None for o in opinions) else (),
+    )
+
+
+def published_board(path: str | Path, *, title: str = "Preference board") -> Board:
+    """Return the board of a CSV of ready-made figures.
+
+    Raises:
+        InputError: a column is missing, or a cell is wrong.
+        UnknownNameError: a rubric is none of the 12.
+    """
+    path = Path(path)
+    rows = _read(path)
+    pages = tuple(_page(rubric, [row for row in rows if row.rubric == rubric]) for rubric in RUBRICS)
+    first = next(page for page in pages if page.standings)
+    left_out = [(part, "Needs the ratings themselves; the file holds ready-made figures.") for part in _NEED_RATINGS]
+    if not any(page.opinions for page in pages):
+        left_out.insert(0, ("Mean opinion scores", f"{path.name} has no MOS figures."))
+    return Board(
+        title=title,
+        summary=(f"{len(first.standings)} models", f"{sum(bool(p.standings) for p in pages)} rubrics"),
+        notices=(
+            f"Drawn from the ready-made figures of {path.name}, not from ratings: numbers of ratings are shown only "
+            "where the file gives them, and ranks are ranges wherever intervals overlap.",
+        ),
+        pages=pages,
+        entities=tuple(s.entity for s in first.standings),
+        left_out=tuple(left_out),
+        method=(("Figures", f"{path.name}, as given: Elo, MOS and 95 % intervals are not computed here."),),
+        downloads=(
+            Download(name=path.stem, title="The figures as given", rows=len(rows), csv=path.read_text("utf-8-sig")),
+        ),
+        snapshot=snapshot(title, pages),
+    )
