@@ -197,6 +197,13 @@ _ALL = (
         connection={"batch_size": None, "dtype": None, "attn_implementation": None, "device": None},
         sessions=8,
     ),
+    Provider(
+        name="offline",
+        target="vaeval_tasks.models.offline:OfflineModel",
+        params=dict.fromkeys(("recogniser", "llm", "max_tokens")),
+        required=(),
+        sessions=1,
+    ),
 )
 
 PROVIDERS: dict[str, Provider] = {p.name: p for p in _ALL}
