@@ -13,12 +13,12 @@ from vaeval_tasks.stats.comparisons import Comparisons
 from vaeval_tasks.stats.draws import Draws, Scheme, lanes
 from vaeval_tasks.stats.engines import fit_all
 from vaeval_tasks.stats.fits import Engine, Fit
-from vaeval_tasks.stats.refits import Refits, plan, refit_tables, run_blocks, weighted_tables
-from vaeval_tasks.stats.tally import tally
+from vaeval_tasks.stats.refits import Refits, plan, refit_tables, run_blocks
+from vaeval_tasks.stats.tally import tally, weighted_counts
 
 __all__ = ["LANES", "Progress", "Resamples", "bootstrap"]
 
-LANES = 32
+LANES = 128
 """Replicates that are weighed in one pass over the ratings."""
 
 Progress = Callable[[int], object]
@@ -76,7 +76,7 @@ def bootstrap(
 
     def replicate(start: int, stop: int) -> Refits:
         weights = lanes(draws, start, stop, drawn.n_raters, drawn.n_prompts)
-        return refit_tables(task, weighted_tables(task, weights.rater, weights.prompt))
+        return refit_tables(task, weighted_counts(task.tally, weights.rater, weights.prompt))
 
     shape = (draws.replicates, len(data.rubrics))
     strengths, ridged = np.empty((*shape, len(data.entities))), np.empty(shape, dtype=bool)

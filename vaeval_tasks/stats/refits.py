@@ -16,9 +16,9 @@ from vaeval_tasks.stats.cumulative import Problem, incidence, solve
 from vaeval_tasks.stats.fits import Engine, Fit
 from vaeval_tasks.stats.kernels import FAILED, refit_all
 from vaeval_tasks.stats.levels import categories
-from vaeval_tasks.stats.tally import Tally, weigh
+from vaeval_tasks.stats.tally import Tally
 
-__all__ = ["FALLBACK_RIDGE", "Plan", "Refits", "plan", "refit_tables", "run_blocks", "weighted_tables"]
+__all__ = ["FALLBACK_RIDGE", "Plan", "Refits", "plan", "refit_tables", "run_blocks"]
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -66,15 +66,6 @@ def plan(counted: Tally, fits: tuple[Fit, ...]) -> Plan:
         edges=edges,
         ridge=fits[0].ridge,
     )
-
-
-def weighted_tables(task: Plan, by_rater: Floats, by_prompt: Floats) -> Floats:
-    """Return counts (rubrics x scores, pairs, replicates) under the weights of some replicates."""
-    t = task.tally
-    return weigh(
-        t.pair_start, t.rater, t.prompt, t.session_start, t.cell, t.weight, by_rater, by_prompt,
-        t.n_rubrics * t.n_columns,
-    )  # fmt: skip
 
 
 def refit_tables(task: Plan, tables: Floats) -> Refits:
