@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from vaeval_tasks.stats import Comparisons, Draws, Engine, Scheme, bootstrap, comparisons, fit
-from vaeval_tasks.stats.bootstrap import LANES
+from vaeval_tasks.stats import Comparisons, Draws, Engine, Scheme, bootstrap, comparisons, fit, fit_all
 from vaeval_tasks.stats.cells import orient
 from vaeval_tasks.stats.draws import halves, lanes
+from vaeval_tasks.stats.refits import LANES, block_size, plan
 from vaeval_tasks.stats.tally import tally, weighted_counts
 
 LEVELS = [[0.6, 0.2, -0.1, -0.7], [0.1, 0.5, -0.5, -0.1]]
@@ -152,3 +152,12 @@ def test_weighted_counts_are_sums_of_products(simulate: object, weight: float) -
     np.add.at(expected, (data.rubric * 7 + turned.score + 3, turned.pair), products)
     got = weighted_counts(tally(data), drawn.rater, drawn.prompt)
     np.testing.assert_allclose(got, expected, rtol=1e-14 if weight == 0.3 else 0)
+
+
+def test_blocks_shrink_where_there_are_very_many_pairs(simulate: object) -> None:
+    small: Comparisons = simulate(LEVELS)  # type: ignore[operator]
+    task = plan(tally(small), fit_all(small))
+    assert block_size(task) == LANES
+    many = replace(task, strengths=np.zeros((1, 5000)), tally=replace(task.tally, first=np.zeros(10_000)))
+    assert block_size(many) == 2**25 // (5 * 7 * 10_000 + 5000**2)
+    assert block_size(replace(task, strengths=np.zeros((1, 10_000)))) == 1

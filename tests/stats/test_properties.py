@@ -20,7 +20,7 @@ from vaeval_tasks.stats import (
     krippendorff_alpha,
     sandwich,
 )
-from vaeval_tasks.stats.bootstrap import LANES
+from vaeval_tasks.stats.refits import LANES
 
 LAWS = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

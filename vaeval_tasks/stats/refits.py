@@ -18,13 +18,17 @@ from vaeval_tasks.stats.fits import Engine, Fit
 from vaeval_tasks.stats.levels import categories
 from vaeval_tasks.stats.tally import Tally
 
-__all__ = ["FALLBACK_RIDGE", "Plan", "Refits", "plan", "refit_tables", "run_blocks"]
+__all__ = ["FALLBACK_RIDGE", "LANES", "Plan", "Refits", "block_size", "plan", "refit_tables", "run_blocks"]
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
 T = TypeVar("T")
 _SINGULAR = 1e-10
 
+LANES = 128
+"""Replicates that are weighed and refitted together, at most."""
+_NUMBERS = 2**25
+"""That a block of replicates may take (256 MB)."""
 FALLBACK_RIDGE = 1e-2
 """Precision of the penalty that stands in where a replicate has no finite estimate."""
 
@@ -66,6 +70,14 @@ def plan(counted: Tally, fits: tuple[Fit, ...]) -> Plan:
         edges=edges,
         ridge=fits[0].ridge,
     )
+
+
+def block_size(task: Plan) -> int:
+    """Return how many replicates go together: fewer where there are very many pairs or entities."""
+    n_rubrics, m = task.strengths.shape
+    n_pairs, n_cells = len(task.tally.first), n_rubrics * task.tally.n_columns
+    working = 4 * task.tally.n_columns  # copies of one rubric's counts, and derivatives
+    return max(1, min(LANES, _NUMBERS // ((n_cells + working) * n_pairs + m * m)))
 
 
 def refit_tables(task: Plan, tables: Floats) -> Refits:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from vaeval_tasks.stats.bootstrap import LANES, Progress
+from vaeval_tasks.stats.bootstrap import Progress
 from vaeval_tasks.stats.comparisons import Comparisons
 from vaeval_tasks.stats.draws import halves
 from vaeval_tasks.stats.engines import fit_all
 from vaeval_tasks.stats.ranks import row_spearman
-from vaeval_tasks.stats.refits import Refits, plan, refit_tables, run_blocks
+from vaeval_tasks.stats.refits import Refits, block_size, plan, refit_tables, run_blocks
 from vaeval_tasks.stats.tally import tally, weighted_counts
 
 __all__ = ["SplitHalf", "rater_halves", "split_half"]
@@ -95,7 +95,7 @@ def _split(data: Comparisons, splits: int, seed: int, threads: int | None) -> It
         return _Split(first=refit_tables(task, tables), second=refit_tables(task, every - tables))
 
     work: Callable[[int, int], _Split] = halve
-    return run_blocks(work, splits, size=LANES, threads=threads)
+    return run_blocks(work, splits, size=block_size(task), threads=threads)
 
 
 def _summary(data: Comparisons, rubric: str, rho: NDArray[np.float64], ridged: int) -> SplitHalf:
