@@ -43,7 +43,7 @@ class Fitted:
 
 def ordinal_batch(counts: Floats, used: Categories) -> Batch:
     """Return the cumulative-link model of counts (scores, pairs, replicates) of which the ``used`` ones occur."""
-    kept = counts[used.columns]
+    kept = counts if len(used.columns) == len(counts) else counts[used.columns]  # seldom a copy
     j = np.arange(1, used.design.shape[1] + 1)
     return Batch(
         adjacent=np.ascontiguousarray((kept[:-1] + kept[1:]).transpose(2, 0, 1)),

@@ -136,9 +136,10 @@ def add_entities(
                 information[b, i, i] += bend
                 information[b, j, j] += bend
                 information[b, j, i] -= bend  # first < second: the lower triangle
-                for t in range(n_parts - 2):
-                    information[b, m + t, i] -= parts[b, 2 + t, p]
-                    information[b, m + t, j] += parts[b, 2 + t, p]
+        for t in range(2, n_parts):
+            for p in range(len(first)):
+                information[b, m + t - 2, first[p]] -= parts[b, t, p]
+                information[b, m + t - 2, second[p]] += parts[b, t, p]
         trace = 0.0
         for i in range(m):
             trace += information[b, i, i]
