@@ -26,3 +26,11 @@ def tone() -> Clip:
     """One second of a 440 Hz tone at 16 kHz, at half of full scale."""
     t = np.arange(16_000) / 16_000
     return Clip((0.5 * np.sin(2 * np.pi * 440 * t)).astype(np.float32), 16_000)
+
+
+@pytest.fixture(scope="session")
+def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Tiny Qwen-Omni checkpoints with random weights: ``q3`` and ``q25``."""
+    from fakes.tiny_omni import save_checkpoint
+
+    return {kind: save_checkpoint(kind, tmp_path_factory.mktemp(kind)) for kind in ("q3", "q25")}

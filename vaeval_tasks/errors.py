@@ -86,7 +86,16 @@ class MissingWeightsError(VaevalError):
 
 
 class ServiceError(VaevalError):
-    """A service (judge, provider, hub) could not be reached, or refused the request."""
+    """A service (judge, provider, hub) could not be reached, or refused the request.
+
+    Args:
+        message: what is wrong and what to do about it.
+        retry: whether the same request may succeed a little later (nobody answered).
+    """
+
+    def __init__(self, message: str, *, retry: bool = False) -> None:
+        super().__init__(message)
+        self.retry = retry
 
 
 class EstimationError(VaevalError):

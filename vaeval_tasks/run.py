@@ -4,8 +4,9 @@
 ``prompts.parquet``       the prompts of a study
 ``items.parquet``         the documents of harness tasks
 ``configs.yaml``          the configurations used, resolved
-``responses.jsonl``       appended per attempt; compacted into ``responses.parquet``
+``responses.jsonl``       appended per response; compacted into ``responses.parquet``
 ``responses-1.jsonl`` …   the same by the second process of a run on several, and so on
+``attempts.jsonl``        failed attempts that were followed by another
 ``scores.parquet``        automatic scores
 ``pairs.parquet``         the frozen design
 ``ratings.parquet`` …     the export of the collection: ratings, mos, comments, raters, assignments, events, quality
@@ -169,14 +170,23 @@ class RunDir:
             )
         return out
 
-    def append(self, table: str, record: Any, *, rank: int = 0) -> None:
-        """Append one record to a table's log, durably; processes of one run each have their own log."""
+    def append(self, table: str, *records: Any, rank: int = 0) -> None:
+        """Append records to a table's log, durably; processes of one run each have their own log."""
         path = self.path(table).with_name(f"{table}-{rank}.jsonl" if rank else f"{table}.jsonl")
-        tables.append_jsonl(path, record)
+        tables.append_jsonl(path, *records)
 
     def append_response(self, response: schema.Response) -> None:
         """Append one response to the log, durably."""
         self.append("responses", response)
+
+    @property
+    def attempts_log(self) -> Path:
+        """The append-only log of failed attempts that another was to follow."""
+        return self.root / "attempts.jsonl"
+
+    def failed_attempts(self) -> list[schema.Response]:
+        """Return the failed attempts that another was to follow, in order."""
+        return list(tables.read_jsonl(self.attempts_log, schema.Response)) if self.attempts_log.is_file() else []
 
     def responses(self) -> list[schema.Response]:
         """Return the last attempt of every response, from the logs and the compacted table, sorted by id."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 from vaeval_tasks.errors import InputError
@@ -38,6 +39,7 @@ CMOS_MAX = 3
 MOS_LEVELS = (1, 2, 3, 4, 5)
 
 
+@lru_cache(maxsize=4096)
 def slug(text: str) -> str:
     """Return ``text`` in lower case with everything but letters, digits and dots as single hyphens."""
     kept = "".join(c if c.isalnum() or c == "." else "-" for c in text.lower())
@@ -114,6 +116,8 @@ class ModelConfig:
     system_prompt: str = ""
     params: dict[str, Any] = field(default_factory=dict)
     """Every parameter that goes on the wire, in the provider's own words."""
+    connection: dict[str, Any] = field(default_factory=dict)
+    """How the provider is reached (address, time limits, sessions at once); never a key."""
 
     @property
     def config_id(self) -> str:

@@ -178,16 +178,19 @@ def write_jsonl(path: str | Path, rows: Iterable[Any]) -> None:
             file.write(json.dumps(to_row(record), ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def append_jsonl(path: str | Path, record: Any) -> None:
-    """Append one record as one line and flush it to disk; a torn last line of a killed run is closed first."""
+def append_jsonl(path: str | Path, *records: Any) -> None:
+    """Append records, one a line, and flush them to disk; a torn last line of a killed run is closed first."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    line = (json.dumps(to_row(record), ensure_ascii=False, allow_nan=False) + "\n").encode()
+    lines = [json.dumps(to_row(record), ensure_ascii=False, allow_nan=False) + "\n" for record in records]
+    line = "".join(lines).encode()
     handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
     try:
         size = os.lseek(handle, 0, os.SEEK_END)
         torn = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
-        os.write(handle, b"\n" + line if torn else line)
+        pending = memoryview(b"\n" + line if torn else line)
+        while pending:  # a nearly full disk takes a part without an error
+            pending = pending[os.write(handle, pending) :]
         os.fsync(handle)
     finally:
         os.close(handle)

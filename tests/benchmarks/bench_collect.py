@@ -1,7 +1,7 @@
 """Fifty simulated raters at once on SQLite: how long claim and submit take, beside the same routes doing nothing.
 
 Run: ``python tests/benchmarks/bench_collect.py [RATERS] [TASKS]``. The server is a process of its own; clips last
-2 s, so a rater asks for a task every six seconds or so, some 25 times as often as a person would. The peer is an
+4 s, so a rater asks for a task every eleven seconds, some 14 times as often as a person would. The peer is an
 application of the same framework, middleware and page sizes that answers without a database.
 """
 
@@ -32,6 +32,8 @@ from vaeval_tasks.run import RunDir
 
 PAGE = "x" * 16_000  # about as long as a task page
 LIMIT_MS = 300
+RAMP_S = 10.0
+"""The raters come within so many seconds, and then all work at once."""
 
 
 def study_process(root: str, urls: Any, stop: Any) -> None:
@@ -93,12 +95,12 @@ def line(name: str, ms: np.ndarray) -> str:
 
 def main(raters: int = 50, tasks: int = 6) -> int:
     with tempfile.TemporaryDirectory() as folder:
-        run = make_run(Path(folder) / "run", prompts=40, configs=6, seconds=2.0)
+        run = make_run(Path(folder) / "run", prompts=8, configs=12, seconds=4.0)
         sounds = sounds_of(run)
         preference = Preference(strengths=planted(sorted(set(sounds.values())), seed=0))
         url, stop, process = in_process(study_process, str(run.root))
         start = time.perf_counter()
-        outcomes = drive(url, preference, sounds, raters=raters, seed=0, limit=tasks)
+        outcomes = drive(url, preference, sounds, raters=raters, seed=0, limit=tasks, ramp=RAMP_S)
         took = time.perf_counter() - start
         stop.set()
         process.join()

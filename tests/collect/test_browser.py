@@ -321,7 +321,7 @@ def test_a_slow_network_only_takes_longer(page: Page, study: Any) -> None:
     sign_in(page, study)
 
     def slowly(route: Route) -> None:
-        page.wait_for_timeout(400)
+        page.wait_for_timeout(250)
         route.continue_()
 
     page.route("**/clip/*", slowly)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import stat
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,36 @@ def test_a_write_takes_the_lock_at_its_beginning(tmp_path: Path) -> None:
         other.execute("ROLLBACK")
 
 
+def test_the_threads_of_a_process_queue_instead_of_meeting_at_the_lock(tmp_path: Path) -> None:
+    """With no busy timeout at all, threads that met at SQLite's lock would fail at once; they take turns."""
+    database = open_database(tmp_path / "a.sqlite", busy_ms=0)
+    failed: list[Exception] = []
+
+    def write(n: int) -> None:
+        for m in range(10):
+            try:
+                with database.write() as connection:
+                    connection.execute(sa.insert(store.webhooks).values(event_id=f"{n}-{m}", received=1))
+                with database.people() as connection:
+                    connection.execute(sa.insert(store.keys).values(name=f"{n}-{m}", value=""))
+            except sa.exc.OperationalError as error:
+                failed.append(error)
+
+    threads = [threading.Thread(target=write, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    with database.read() as connection:
+        assert connection.execute(sa.select(sa.func.count()).select_from(store.webhooks)).scalar() == 80
+
+
+def test_a_postgresql_that_may_forget_is_refused(postgres: str) -> None:
+    with pytest.raises(InputError, match="synchronous_commit is off"):
+        open_database(f"{postgres}?options=-csynchronous_commit%3Doff")
+
+
 def test_a_refused_pragma_stops_the_start() -> None:
     with pytest.raises(InputError, match=r"refused PRAGMA journal_mode=wal \(it stays memory\)"):
         module._sqlite(Path(":memory:"), 100).connect()
@@ -73,6 +104,7 @@ host:/export /mnt/nfs nfs4 rw 0 0
 bucket /mnt/bucket fuse.gcsfuse rw 0 0
 tmpfs /mnt/nfs/local tmpfs rw 0 0
 share /mnt/vm 9p rw 0 0
+/dev/sdb1 /mnt/usb fuseblk rw 0 0
 """
 
 
@@ -87,6 +119,7 @@ share /mnt/vm 9p rw 0 0
         ("/mnt/win share/x", "cifs"),
         ("/mnt/bucket", "fuse.gcsfuse"),
         ("/mnt/vm/a", "9p"),
+        ("/mnt/usb", ""),
     ],
 )
 def test_network_file_systems_are_known(path: str, kind: str) -> None:

@@ -22,6 +22,7 @@ from vaeval_tasks.collect.serve import open_study
 from vaeval_tasks.collect.settings import Settings, decode, encode
 from vaeval_tasks.collect.store import Study
 from vaeval_tasks.errors import InputError
+from vaeval_tasks.prompts.loudness import true_peak_db
 from vaeval_tasks.schema import Response, ResponseStatus
 
 
@@ -152,7 +153,7 @@ def test_loudness_is_a_linear_gain_and_never_clips(tmp_path: Path) -> None:
     peaky[100] = 0.9
     write_wav(tmp_path / "peaky.wav", Clip(peaky, 16_000))
     loud = read_audio(tmp_path / publish(tmp_path, "peaky.wav", loudness=-10.0).file)
-    assert loud.peak == pytest.approx(10 ** (-1.5 / 20), abs=1e-3)
+    assert true_peak_db(loud) == pytest.approx(-1.5, abs=0.1)
 
 
 @pytest.mark.parametrize(
@@ -160,8 +161,8 @@ def test_loudness_is_a_linear_gain_and_never_clips(tmp_path: Path) -> None:
     [
         ("silent", np.zeros(16_000), None, "empty or silent"),
         ("empty", np.zeros(0), None, "empty or silent"),
-        ("short", np.full(1600, 0.1), -23.0, "cannot be measured"),
-        ("faint", np.full(16_000, 0.0011), -23.0, "cannot be measured"),
+        ("short", np.full(1600, 0.1), -23.0, "cannot be brought to -23 LUFS"),
+        ("faint", np.full(16_000, 0.0011), -23.0, "cannot be brought to -23 LUFS"),
     ],
 )
 def test_what_cannot_be_brought_to_the_loudness_is_never_served_raw(

@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -24,6 +25,7 @@ from click.testing import CliRunner
 from vaeval_tasks.cli import cli
 from vaeval_tasks.collect import backup as backup_module
 from vaeval_tasks.collect import driver, store, watch
+from vaeval_tasks.collect import serve as serve_module
 from vaeval_tasks.collect.backup import backup
 from vaeval_tasks.collect.clock import now_ms
 from vaeval_tasks.collect.database import open_database
@@ -121,6 +123,38 @@ def test_a_damaged_database_gives_no_backup(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(InputError, match="row 7 missing"):
         backup(database, tmp_path / "copies", now=0)
     assert list((tmp_path / "copies").iterdir()) == []
+
+
+def test_backups_are_made_while_the_server_runs_and_a_failed_one_does_not_end_them(
+    study: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop = threading.Event()
+    folder = study.run.root / "backups"
+    folder.write_text("in the way")
+    monkeypatch.setattr(serve_module, "BACKUP_SECONDS", 0.05)
+    thread = threading.Thread(target=serve_module._keep_copies, args=(study.opened.context, stop))
+    thread.start()
+    time.sleep(0.3)
+    assert thread.is_alive()
+    folder.unlink()
+    deadline = time.monotonic() + 20
+    while not list(folder.glob("ratings-2*.sqlite")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    stop.set()
+    thread.join()
+    assert list(folder.glob("ratings-2*.sqlite"))
+
+
+def test_without_the_extra_the_verbs_say_how_to_get_it() -> None:
+    code = (
+        "import importlib.util as u; real = u.find_spec\n"
+        "u.find_spec = lambda name, *a: None if name == 'fastapi' else real(name, *a)\n"
+        "from vaeval_tasks.cli import main; main(['serve', 'x'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    said = "Error: the rating app needs the package fastapi. Install it with: pip install 'vaeval[study]'"
+    assert done.stderr.strip() == said
 
 
 def test_postgresql_is_backed_up_by_its_own_tools(postgres: str, tmp_path: Path) -> None:
@@ -245,12 +279,9 @@ def test_the_verbs_of_the_command_line(run_of: Any, monkeypatch: pytest.MonkeyPa
     assert "no such run folder" in str(nowhere.exception)
 
 
-def test_a_link_of_the_command_line_opens_the_study(run_of: Any) -> None:
+def test_a_link_of_the_command_line_opens_the_study(run_of: Any, serve: Any) -> None:
     run = run_of(prompts=1, configs=2)
-    port = free_port()
-    made = CliRunner().invoke(cli, ["links", str(run.root), "--url", f"http://127.0.0.1:{port}"])
-    with serving(run, "--port", port):
-        start = time.monotonic()
-        answer = httpx.get(made.output.strip(), follow_redirects=True)
+    made = CliRunner().invoke(cli, ["links", str(run.root), "--url", "http://nowhere"])
+    with serve(run) as study:
+        answer = httpx.get(made.output.strip().replace("http://nowhere", study.url), follow_redirects=True)
         assert answer.url.path == "/consent"
-        assert time.monotonic() - start < 10

@@ -91,15 +91,17 @@ def kill(db: str, seed: int, count: int) -> None:
             os.close(reader)
             database, settings = opened(db)
             rater_id = rater(database, f"victim-{n % 7}")  # some come back to the task they died in
+            os.write(writer, b"ready\n")
             while (task := work(database, settings, rater_id)) is not None:
                 answers.submit(database, settings, task[0], rater_id, f"key-{task[0]}", task[1], now=now_ms())
                 os.write(writer, f"{task[0]}\n".encode())
             os._exit(0)
         os.close(writer)
-        time.sleep(rng.uniform(0.02, 0.3))
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
         with os.fdopen(reader) as pipe:
+            pipe.readline()  # it has begun to work
+            time.sleep(rng.uniform(0, 0.3))
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
             acknowledged += pipe.read().splitlines()
     print(json.dumps({"acknowledged": acknowledged}))
 

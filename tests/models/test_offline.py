@@ -10,16 +10,18 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from vaeval_tasks.errors import MissingWeightsError
-from vaeval_tasks.models.offline import OfflineModel, _spoken
+from vaeval_tasks.errors import MissingWeightsError, UnknownNameError
+from vaeval_tasks.models.offline import OfflineModel, _spoken, offline_config
 from vaeval_tasks.models.protocol import Conversation, Turn
 from vaeval_tasks.paths import sample_dir
 from vaeval_tasks.schema import ResponseStatus
 
+CONFIG = offline_config("slt", "whisper-tiny.en")
+
 
 @pytest.fixture(scope="module")
 def model() -> Iterator[OfflineModel]:
-    model = OfflineModel(voice="slt", recogniser="whisper-tiny.en", threads=1)
+    model = OfflineModel(threads=1)
     yield model
     asyncio.run(model.close())
 
@@ -36,7 +38,7 @@ def spoken(tmp_path: Path, config: str, item: int, *columns: str) -> tuple[Path,
 def test_it_hears_sound_and_question_and_answers_in_speech(model: OfflineModel, tmp_path: Path) -> None:
     audio = spoken(tmp_path, "listening_speech", 0, "sound_audio", "user_audio_0")
     asked = Conversation(turns=(Turn(role="user", audio=audio),))
-    reply = asyncio.run(model.respond(asked, model.config))
+    reply = asyncio.run(model.respond(asked, CONFIG))
     assert reply.status is ResponseStatus.ok
     assert "blue bicycle" in reply.input_transcript
     assert "What color" in reply.input_transcript
@@ -45,7 +47,7 @@ def test_it_hears_sound_and_question_and_answers_in_speech(model: OfflineModel, 
     assert reply.audio.seconds > 0.5
     assert not reply.audio.silent
     assert 0 < (reply.first_audio_s or 0) <= (reply.total_s or 0)
-    again = asyncio.run(model.respond(asked, model.config))
+    again = asyncio.run(model.respond(asked, CONFIG))
     assert again.text == reply.text
     assert again.audio is not None
     assert again.audio.sha256 == reply.audio.sha256
@@ -61,7 +63,7 @@ def test_earlier_turns_and_the_role_reach_the_language_model(model: OfflineModel
         ),
         system_prompt="You are a sailor. <audio> Speak like one.",
     )
-    messages = asyncio.run(model.respond(asked, model.config)).request["messages"]
+    messages = asyncio.run(model.respond(asked, CONFIG)).request["messages"]
     assert [m["role"] for m in messages] == ["system", "user", "assistant", "user"]
     assert messages[0]["content"] == "You are a sailor. Speak like one."
     assert messages[2]["content"] == "Nice to meet Max."
@@ -83,13 +85,25 @@ def test_only_whole_sentences_without_marks_are_spoken(text: str, said: str) -> 
 
 def test_missing_weights_name_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("VAEVAL_CACHE", str(tmp_path))
-    fresh = OfflineModel(voice="slt")
+    fresh = OfflineModel()
     (question,) = spoken(tmp_path, "speaking_reasoning", 0, "user_audio_0")
     with pytest.raises(MissingWeightsError, match="vaeval weights pull offline"):
-        asyncio.run(fresh.respond(Conversation(turns=(Turn(role="user", audio=(question,)),)), fresh.config))
+        asyncio.run(fresh.respond(Conversation(turns=(Turn(role="user", audio=(question,)),)), CONFIG))
+
+
+def test_each_configuration_speaks_in_its_own_voice(model: OfflineModel, tmp_path: Path) -> None:
+    (question,) = spoken(tmp_path, "speaking_reasoning", 0, "user_audio_0")
+    asked = Conversation(turns=(Turn(role="user", audio=(question,)),))
+    replies = [asyncio.run(model.respond(asked, replace(CONFIG, voice=voice))) for voice in ("slt", "rms")]
+    assert replies[0].text == replies[1].text
+    assert replies[0].audio is not None
+    assert replies[1].audio is not None
+    assert replies[0].audio.sha256 != replies[1].audio.sha256
 
 
 def test_the_configuration_names_voice_and_parts() -> None:
-    config = OfflineModel(voice="rms").config
-    assert config.config_id == "vaeval-offline/default/rms"
-    assert replace(config, voice="joe").config_id != config.config_id
+    assert offline_config("rms").config_id == "vaeval-offline/default/rms"
+    assert CONFIG.config_id == "vaeval-offline/whisper-tiny.en/slt"
+    for wrong in ({"voice": "jo"}, {"recogniser": "whisper"}):
+        with pytest.raises(UnknownNameError, match="unknown offline"):
+            offline_config(**wrong)

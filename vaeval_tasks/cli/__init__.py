@@ -14,7 +14,9 @@ __all__ = ["cli", "main"]
 
 # verb: (module below vaeval_tasks.cli, one line of help). The functions are named after their verbs.
 VERBS: dict[str, tuple[str, str]] = {
+    "configs": ("configs", "List and show the 19 published model configurations."),
     "prompts": ("prompts", "Check, select and import the recordings of a prompt set."),
+    "generate": ("generate", "Ask models for responses to the prompts of a run; resumes where it stopped."),
     "pair": ("pair", "Design which configurations are compared on which prompt."),
     "serve": ("collect", "Serve the rating app for a run's pairs."),
     "links": ("collect", "Make personal links for raters."),

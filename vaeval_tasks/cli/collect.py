@@ -14,7 +14,8 @@ from vaeval_tasks.collect import backup as backups
 from vaeval_tasks.collect import driver, identity, preference
 from vaeval_tasks.collect import serve as server
 from vaeval_tasks.collect.clock import now_ms
-from vaeval_tasks.collect.importer import OnMissing
+from vaeval_tasks.collect.importer import OnMissing, stored_settings
+from vaeval_tasks.collect.settings import Settings
 from vaeval_tasks.collect.store import Study
 from vaeval_tasks.design import CHECK_PREFIX
 from vaeval_tasks.files import write_text
@@ -113,9 +114,13 @@ def links(run: Path, count: int, url: str, db: str | None) -> None:
     Example: vaeval links study --count 20 --url https://study.example.org
     """
     database = server.database_of(RunDir.existing(run), db)
+    with database.read() as connection:
+        found = [s for study in Study if (s := stored_settings(connection, study)) is not None]
+    # a link opens both studies of a run: the shorter promise counts
+    days = min(s.retention_days for s in found or [Settings(study=Study.cmos)])
     for _ in range(count):
         code = secrets.token_urlsafe(12)
-        identity.new_rater(database, "link", code, now=now_ms(), retention_days=365)
+        identity.new_rater(database, "link", code, now=now_ms(), retention_days=days)
         click.echo(f"{url.rstrip('/')}/join/{code}")
     database.close()
 
@@ -154,9 +159,10 @@ def delete(run: Path, rater_id: str, db: str | None) -> None:
 @click.option("--run", type=click.Path(path_type=Path), required=True, help="The run that is served.")
 @click.option("--raters", type=click.IntRange(1), default=10, show_default=True, help="Simulated raters at once.")
 @click.option("--tasks", type=click.IntRange(1), help="Stop each after so many tasks. [to the end]")
+@click.option("--ramp", type=click.FloatRange(0), default=0.0, show_default=True, help="Seconds until all have come.")
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--truth", type=click.Path(path_type=Path, dir_okay=False), help="JSON of Elo points by configuration.")
-def drive(url: str, run: Path, raters: int, tasks: int | None, seed: int, truth: Path | None) -> None:
+def drive(url: str, run: Path, raters: int, tasks: int | None, ramp: float, seed: int, truth: Path | None) -> None:
     """Let SIMULATED raters take the study at URL, with known preferences.
 
     The study must have been started with --simulated. Without --truth, strengths are planted evenly over 600 Elo
@@ -171,7 +177,7 @@ def drive(url: str, run: Path, raters: int, tasks: int | None, seed: int, truth:
         strengths = preference.planted(sorted(systems), seed=seed)
         write_text(opened.root / "simulated-truth.json", json.dumps(strengths, indent=1, sort_keys=True) + "\n")
     liking = preference.Preference(strengths=strengths)
-    outcomes = driver.drive(url, liking, sounds, raters=raters, seed=seed, limit=tasks)
+    outcomes = driver.drive(url, liking, sounds, raters=raters, seed=seed, limit=tasks, ramp=ramp)
     done = sum(o.tasks for o in outcomes)
     codes = sum(bool(o.code) for o in outcomes)
     click.echo(f"{raters} simulated raters, {done} tasks, {codes} completion codes")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime
@@ -42,9 +43,19 @@ def backup(database: Database, folder: Path, *, now: int) -> list[Path]:
                 raise InputError(f"the backup is damaged ({verdict}); check the disk", path=source)
         target.chmod(0o600)
         write_text(target.with_name(target.name + ".sha256"), f"{sha256_file(target)}  {target.name}\n")
+        _settle(folder)
         made.append(target)
         _thin(folder, source)
     return made
+
+
+def _settle(folder: Path) -> None:
+    """Flush the folder itself, so that the renamed copies are still there after a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _thin(folder: Path, source: Path) -> None:

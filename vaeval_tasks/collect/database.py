@@ -25,7 +25,8 @@ BUSY_MS = 30_000
 PRIVATE_SCHEMA = "vaeval_private"
 """The PostgreSQL schema of the private tables."""
 
-_NETWORK = ("nfs", "cifs", "smb", "9p", "fuse", "afs", "ceph", "gluster", "lustre", "davfs")
+# fuse.sshfs, fuse.s3fs … but not fuseblk, which is a local disk
+_NETWORK = ("nfs", "cifs", "smb", "9p", "fuse.", "afs", "ceph", "gluster", "lustre", "davfs")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +36,7 @@ class Database:
     public: Engine
     private: Engine
     _turn: threading.Lock = field(default_factory=threading.Lock)
+    _people_turn: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def sqlite(self) -> bool:
@@ -67,7 +69,7 @@ class Database:
     @contextmanager
     def people(self) -> Iterator[Connection]:
         """Yield a connection to the private database in a writing transaction."""
-        with self.private.connect() as connection:
+        with self._people_turn, self.private.connect() as connection:
             connection.execution_options(vaeval_begin="BEGIN IMMEDIATE")
             with connection.begin():
                 yield connection
@@ -171,7 +173,8 @@ def _postgres(url: str) -> Database:
     except ModuleNotFoundError:
         raise MissingDependencyError("PostgreSQL", "psycopg", extra="study") from None
     except sa.exc.ArgumentError as error:
-        raise InputError(f"is not a database URL ({error})", path=url.split("@")[-1]) from None
+        raise InputError(f"is not a database URL ({error})", path=url.rsplit("@", 1)[-1]) from None
+    where = f"{public.url.host}:{public.url.port or 5432}"  # never the user or the password
     private = sa.create_engine(
         url, pool_size=2, pool_pre_ping=True, connect_args={"options": f"-csearch_path={PRIVATE_SCHEMA}"}
     )
@@ -179,7 +182,10 @@ def _postgres(url: str) -> Database:
         with public.begin() as connection:
             connection.execute(sa.text("SELECT pg_advisory_xact_lock(7265627)"))  # two servers may start at once
             connection.execute(sa.schema.CreateSchema(PRIVATE_SCHEMA, if_not_exists=True))
+            durable = connection.execute(sa.text("SHOW synchronous_commit")).scalar_one()
     except sa.exc.OperationalError as error:
         reason = str(error.orig).strip().splitlines()[0]
-        raise ServiceError(f"PostgreSQL at {public.url.host}:{public.url.port or 5432}: {reason}") from None
+        raise ServiceError(f"PostgreSQL at {where}: {reason}") from None
+    if durable == "off":
+        raise InputError("synchronous_commit is off: an answer could be acknowledged and lost; set it on", path=where)
     return Database(public=public, private=private)

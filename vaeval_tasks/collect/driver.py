@@ -106,6 +106,8 @@ class SimulatedRater:
     seed: int = 0
     limit: int | None = None
     """Tasks after which to stop, as if the browser was closed; None: to the end."""
+    arrives: float = 0.0
+    """Seconds after the start at which it enters."""
     _client: httpx.Client = field(init=False)
     _rng: random.Random = field(init=False)
 
@@ -123,6 +125,7 @@ class SimulatedRater:
         claims: list[float] = []
         submits: list[float] = []
         code = ""
+        time.sleep(self.arrives)
         try:
             with self._client:
                 self._enter()
@@ -209,16 +212,33 @@ class SimulatedRater:
 
 
 def drive(
-    url: str, preference: Preference, sounds: Mapping[str, str], *, raters: int, seed: int, limit: int | None = None
+    url: str,
+    preference: Preference,
+    sounds: Mapping[str, str],
+    *,
+    raters: int,
+    seed: int,
+    limit: int | None = None,
+    ramp: float = 0.0,
 ) -> list[Outcome]:
     """Let ``raters`` simulated raters take a study at the same time; return what became of each, by name.
+
+    They enter one after the other over ``ramp`` seconds.
 
     Raises:
         ServiceError: the server cannot be reached or refuses; raters that are under way finish their requests.
         InputError: a clip sounds like no response of the run.
     """
     crowd = [
-        SimulatedRater(url=url, name=f"simulated-{n:03}", preference=preference, sounds=sounds, seed=seed, limit=limit)
+        SimulatedRater(
+            url=url,
+            name=f"simulated-{n:03}",
+            preference=preference,
+            sounds=sounds,
+            seed=seed,
+            limit=limit,
+            arrives=ramp * n / raters,
+        )
         for n in range(raters)
     ]
     with ThreadPoolExecutor(max_workers=raters) as pool:

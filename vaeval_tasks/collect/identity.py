@@ -108,10 +108,14 @@ def new_rater(
 
 def enrol(database: Database, study: Study, rater_id: str, *, now: int) -> Known:
     """Return the rater's standing in the study, and begin it if this is the first visit."""
+    with database.read() as connection:
+        found = known(connection, study, rater_id)
+    if found is not None:
+        return found
     insert = sqlite.insert if database.sqlite else postgresql.insert
     with database.write() as connection:
         row = insert(store.enrolments).values(rater_id=rater_id, study=study, entered=now)
-        connection.execute(row.on_conflict_do_nothing())
+        connection.execute(row.on_conflict_do_nothing())  # two tabs may enter at once
         found = known(connection, study, rater_id)
     if found is None:
         raise LookupError(rater_id)

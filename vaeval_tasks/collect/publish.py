@@ -5,19 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from vaeval_tasks.audio import Clip, read_audio, wav_bytes
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.files import sha256_bytes, write_bytes
+from vaeval_tasks.prompts.loudness import normalised
 
-__all__ = ["CLIPS", "PEAK_LIMIT", "Published", "publish"]
+__all__ = ["CLIPS", "Published", "publish"]
 
 CLIPS = "audio/clips"
 """Where published clips lie in the run folder; they are named by their content."""
-
-PEAK_LIMIT = 10 ** (-1.5 / 20)
-"""No clip is made louder than -1.5 dBFS, so that a gain cannot clip."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +44,7 @@ def publish(root: Path, relative: str, *, loudness: float | None = None) -> Publ
     """Publish one source file as a 16-bit mono WAV that holds nothing but its samples.
 
     The rate stays. With ``loudness`` a single linear gain brings the clip to that integrated loudness
-    (ITU-R BS.1770), or as near as a peak of -1.5 dBFS allows; nothing else of the sound is touched.
+    (ITU-R BS.1770), or as near as a true peak of -1.5 dBTP allows; nothing else of the sound is touched.
 
     Args:
         root: the run folder.
@@ -74,13 +70,7 @@ def publish(root: Path, relative: str, *, loudness: float | None = None) -> Publ
 
 
 def _leveled(clip: Clip, wanted: float, path: Path) -> Clip:
-    import pyloudnorm
-
     try:
-        measured = pyloudnorm.Meter(clip.rate).integrated_loudness(clip.samples)
-    except ValueError as error:
-        raise InputError(f"the loudness cannot be measured ({error})", path=path) from None
-    if not np.isfinite(measured):
-        raise InputError("the loudness cannot be measured (every block is below the gate)", path=path)
-    gain = min(10 ** ((wanted - float(measured)) / 20), PEAK_LIMIT / clip.peak)
-    return Clip((clip.samples * np.float32(gain)).astype(np.float32), clip.rate)
+        return normalised(clip, wanted).clip
+    except InputError as error:
+        raise InputError(f"the loudness cannot be brought to {wanted:g} LUFS ({error})", path=path) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import secrets
+import sqlite3
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ from vaeval_tasks.collect.prolific import API, Prolific
 from vaeval_tasks.collect.store import Study
 from vaeval_tasks.collect.web.app import create_app
 from vaeval_tasks.collect.web.context import Context
+from vaeval_tasks.errors import VaevalError
 from vaeval_tasks.run import RunDir
 
 __all__ = ["BACKUP_SECONDS", "Opened", "database_of", "open_study", "run_server"]
@@ -118,5 +120,8 @@ def run_server(opened: Opened, *, host: str, port: int) -> None:
 def _keep_copies(context: Context, stop: threading.Event) -> None:
     folder = Path(str(context.database.public.url.database)).parent / "backups"
     while not stop.wait(BACKUP_SECONDS):
-        for path in backup(context.database, folder, now=context.clock()):
-            log.info("backup %s", path.name)
+        try:
+            for path in backup(context.database, folder, now=context.clock()):
+                log.info("backup %s", path.name)
+        except (VaevalError, OSError, sqlite3.Error):
+            log.exception("no backup was made")  # the study goes on; the next hour tries again

@@ -64,6 +64,8 @@ async def hold(
         last = number == len(doc["turns"]) - 1
         if last or reply.status is not ResponseStatus.ok:
             break
+        # for systems that take history as text: what the system itself heard
+        turns[-1] = replace(turns[-1], text=reply.input_transcript)
         sound = (keep(number, reply.audio),) if reply.audio is not None else ()
         turns.append(Turn(role="assistant", audio=sound, text=text))
     if not last:

@@ -23,8 +23,8 @@ from vaeval_tasks.harness.dialogue import Outcome, hold
 from vaeval_tasks.harness.documents import item
 from vaeval_tasks.harness.journal import journal
 from vaeval_tasks.harness.settings import rank, run_folder, world_size
+from vaeval_tasks.models.kept import keep_reply
 from vaeval_tasks.models.protocol import SpeechModel
-from vaeval_tasks.run import now
 from vaeval_tasks.schema import ModelConfig, Response, slug
 
 if TYPE_CHECKING:
@@ -167,32 +167,16 @@ class SpeechLM(LM):
                 self._system = None
 
     def _keep(self, doc: Mapping[str, Any], response_id: str, outcome: Outcome) -> None:
-        reply, sound = outcome.reply, b""
-        if reply.audio is not None and len(reply.audio.samples):
-            sound = wav_bytes(reply.audio)
-            write_bytes(self._wav(response_id), sound)
         response = Response(
             response_id=response_id,
             prompt_id=doc["item_id"],
             config_id=self.speech_config.config_id,
-            status=reply.status,
-            text=reply.text,
-            path=str(self._wav(response_id).relative_to(self.run_root)) if sound else "",
-            sha256=sha256_bytes(sound) if sound else "",
-            sampling_rate=reply.audio.rate if reply.audio is not None and sound else 0,
-            seconds=reply.audio.seconds if reply.audio is not None else 0.0,
+            status=outcome.reply.status,
             task=doc["task"],
             turn_texts=outcome.turn_texts,
-            input_transcript=reply.input_transcript,
-            output_transcript=reply.output_transcript,
-            thoughts=reply.thoughts,
-            first_audio_s=reply.first_audio_s,
-            total_s=reply.total_s,
-            error=reply.error,
-            usage=reply.usage,
-            request=reply.request,
-            created=now(),
         )
+        run = journal(self.run_root).run
+        response = keep_reply(run, response, outcome.reply, name=response_id)
         journal(self.run_root).add(item(doc), response)
 
     def _encode(self, response_id: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from vaeval_tasks.harness.model import SpeechLM
-from vaeval_tasks.models.offline import OfflineModel
+from vaeval_tasks.models.offline import OfflineModel, offline_config
 
 __all__ = ["OfflineLM"]
 
@@ -14,17 +14,17 @@ class OfflineLM(SpeechLM):
     """The offline system as a model of the harness.
 
     Args:
-        voice: of :class:`~vaeval_tasks.models.offline.OfflineModel`.
+        voice: of :func:`~vaeval_tasks.models.offline.offline_config`.
         recogniser: likewise.
-        threads: likewise.
+        threads: of :class:`~vaeval_tasks.models.offline.OfflineModel`.
         common: see :class:`~vaeval_tasks.harness.model.SpeechLM`.
     """
 
     def __init__(
         self, *, voice: str = "joe", recogniser: str = "whisper-base", threads: int = 2, **common: Any
     ) -> None:
-        self._model = OfflineModel(voice=voice, recogniser=recogniser, threads=threads)
-        super().__init__(config=self._model.config, **common)
+        self._model = OfflineModel(threads=threads)
+        super().__init__(config=offline_config(voice, recogniser), **common)
 
     def open(self) -> OfflineModel:
         """Return the system; its parts load when first needed."""

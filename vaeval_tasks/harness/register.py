@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["MODELS", "register", "task_manager"]
 
 MODELS: dict[str, str] = {
+    "vaeval-cascade": "vaeval_tasks.harness.systems:CascadeLM",
+    "vaeval-chat-audio": "vaeval_tasks.harness.systems:ChatAudioLM",
     "vaeval-offline": "vaeval_tasks.harness.offline:OfflineLM",
+    "vaeval-omni": "vaeval_tasks.harness.systems:OmniLM",
+    "vaeval-realtime": "vaeval_tasks.harness.systems:RealtimeLM",
     "vaeval-replay": "vaeval_tasks.harness.replay:ReplayLM",
 }
 """Model name: the class that is imported when the name is used."""

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from vaeval_tasks.audio import Clip
 from vaeval_tasks.schema import ModelConfig, ResponseStatus
 
-__all__ = ["Conversation", "Reply", "SpeechModel", "Turn"]
+__all__ = ["Conversation", "Reply", "Retry", "SpeechModel", "Turn"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +42,16 @@ class Conversation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """Leave to ask again in a fresh session: nothing of the failed answer had been spoken."""
+
+    after_s: float = 0.0
+    """Seconds the provider wants to be left alone."""
+    at_most: int = 3
+    """How often this kind of failure may be tried again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
     """What a model answered, in memory. A failure is a status with a reason, not an exception."""
 
@@ -63,19 +73,26 @@ class Reply:
     events: tuple[dict[str, Any], ...] = ()
     """Raw events in order, audio replaced by length and hash."""
     error: str = ""
+    """Why there is no good answer, or what was odd about it."""
+    retry: Retry | None = None
+    """None where asking again is not allowed: the answer stands, good or bad."""
 
 
 class SpeechModel(Protocol):
     """A system that listens and speaks."""
 
-    sees: bool
-    """Whether it takes images; a model that does not see gets no viewing score."""
+    @property
+    def sees(self) -> bool:
+        """Whether it takes images; a model that does not see gets no viewing score."""
+        ...
 
     async def respond(self, conversation: Conversation, config: ModelConfig) -> Reply:
         """Answer the last turn of the conversation.
 
         Raises:
-            VaevalError: the request can never succeed (bad configuration, missing key or weights).
+            InputError: this conversation can never be answered (an unreadable or empty clip).
+            ServiceError: this configuration can never be answered (refused key, voice or model), or nobody is there.
+            VaevalError: anything else the user must fix first (missing package, key or weights).
         """
         ...
 

@@ -1,0 +1,117 @@
+"""What all fake services share: a loop in a thread, a port on loopback, TLS, and a plan of how to behave."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import ssl
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import trustme
+from aiohttp import web
+
+KEY = "sk-loopback-0123456789abcdef"
+"""The one key every fake takes; tests look for it in everything that is written."""
+
+
+@dataclass(frozen=True)
+class Authority:
+    """A certificate authority of the test session. Clients trust it through ``SSL_CERT_FILE``."""
+
+    server: ssl.SSLContext
+    server_h2: ssl.SSLContext
+    bundle: Path
+
+    @classmethod
+    def make(cls, folder: Path) -> Authority:
+        ca = trustme.CA()
+        certificate = ca.issue_cert("localhost", "127.0.0.1")
+        contexts = []
+        for protocols in (["http/1.1"], ["h2"]):
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            certificate.configure_cert(context)
+            context.set_alpn_protocols(protocols)
+            contexts.append(context)
+        bundle = folder / "ca.pem"
+        ca.cert_pem.write_to_path(str(bundle))
+        return cls(*contexts, bundle)
+
+
+def answer_pcm(*parts: Any, rate: int = 24000, seconds: float | None = None, amplitude: float = 0.3) -> bytes:
+    """Return 16-bit PCM that depends on everything the answer depends on: prompt, voice, effort, model."""
+    digest = hashlib.sha256(repr(parts).encode()).digest()
+    length = seconds if seconds is not None else 0.3 + digest[0] / 512
+    rng = np.random.default_rng(int.from_bytes(digest[:8], "big"))
+    n = int(length * rate)
+    tone = np.sin(2 * np.pi * (150 + digest[1]) * np.arange(n) / rate) * amplitude + rng.normal(0, 0.01, n)
+    return (np.clip(tone, -1, 1) * 32767).astype("<i2").tobytes()
+
+
+def pieces(data: bytes, size: int = 4800) -> list[bytes]:
+    return [data[i : i + size] for i in range(0, len(data), size)]
+
+
+class Fake:
+    """A service on loopback. Use as a context manager; ``url`` is its base address.
+
+    ``plan`` names the behaviour of each session or request in order; the last one repeats.
+    """
+
+    behaviours: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(self, authority: Authority | None = None, *, delay: float = 0.0, speed: float = 1.0) -> None:
+        self.authority, self.delay, self.speed = authority, delay, speed
+        self.seconds: float | None = None
+        """The length of each answer, where it is not to depend on the question."""
+        self.plan: list[str] = ["happy"]
+        self.sessions: list[dict[str, Any]] = []
+        """What each session was asked, in order of arrival."""
+        self.url = ""
+        self._lock = threading.Lock()
+
+    def behave(self, *plan: str) -> None:
+        unknown = set(plan) - self.behaviours
+        assert not unknown, f"{type(self).__name__} cannot behave as {unknown}"
+        self.plan = list(plan)
+
+    def next_behaviour(self) -> str:
+        with self._lock:
+            return self.plan.pop(0) if len(self.plan) > 1 else self.plan[0]
+
+    async def start(self) -> int:
+        """Start listening; return the port."""
+        app = web.Application(client_max_size=1 << 28)
+        self.routes(app)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.02)
+        await self._runner.setup()
+        context = self.authority.server if self.authority else None
+        site = web.TCPSite(self._runner, "127.0.0.1", 0, ssl_context=context, backlog=1024)
+        await site.start()
+        return int(site._server.sockets[0].getsockname()[1])
+
+    async def stop(self) -> None:
+        await self._runner.cleanup()
+
+    def routes(self, app: web.Application) -> None:
+        raise NotImplementedError
+
+    def base(self, port: int) -> str:
+        return f"https://localhost:{port}" if self.authority else f"http://127.0.0.1:{port}"
+
+    def __enter__(self) -> Self:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        port = asyncio.run_coroutine_threadsafe(self.start(), self._loop).result(10)
+        self.url = self.base(port)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        asyncio.run_coroutine_threadsafe(self.stop(), self._loop).result(10)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(10)
+        self._loop.close()

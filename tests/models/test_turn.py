@@ -1,0 +1,213 @@
+"""What all adapters share: the clock, the record, the judgement of an answer, and asking again."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaeval_tasks.audio import Clip, write_wav
+from vaeval_tasks.errors import InputError, ServiceError
+from vaeval_tasks.models.clock import Clock
+from vaeval_tasks.models.protocol import Conversation, Reply, Retry, Turn
+from vaeval_tasks.models.record import BadAudioError, Recorder, decode_base64, hide, scrub
+from vaeval_tasks.models.retry import Patient, ask
+from vaeval_tasks.models.speech_in import chunks, image_type, pcm, question
+from vaeval_tasks.models.turn import Answer, Timeouts, TurnError, alongside, run_turn
+from vaeval_tasks.schema import ModelConfig, ResponseStatus
+
+CONFIG = ModelConfig(model="m", provider="chat_audio")
+ASKED = Conversation(turns=(Turn(role="user"),))
+
+
+def test_a_faster_clock():
+    clock = Clock(100)
+    began, wall = clock.now(), time.monotonic()
+    asyncio.run(clock.sleep(2.0))
+    assert clock.now() - began >= 2.0
+    assert time.monotonic() - wall < 1.0
+
+
+@given(st.binary(max_size=200))
+def test_base64_in_both_alphabets(data):
+    assert decode_base64(base64.b64encode(data).decode()) == data
+    assert decode_base64(base64.urlsafe_b64encode(data).decode()) == data
+
+
+@pytest.mark.parametrize("text", ["abc", "****", {"a": 1}, "ä"])
+def test_audio_that_is_not_base64_is_an_error(text):
+    with pytest.raises(BadAudioError):
+        decode_base64(text)
+    assert decode_base64(None) == decode_base64("") == b""
+
+
+def test_hidden_audio_leaves_the_message_alone():
+    message = {"a": {"data": "AAAA", "rate": 8}, "b": 1}
+    shown = hide(message, "a", "data")
+    assert shown == {"a": {"data": {"bytes": 3, "sha256": shown["a"]["data"]["sha256"]}, "rate": 8}, "b": 1}
+    assert message["a"]["data"] == "AAAA"
+    assert scrub("key sk-1 is wrong", "sk-1", "") == "key *** is wrong"
+
+
+def answer(**fields) -> Answer:
+    return Answer(recorder=Recorder(Clock()), rate=1000, **fields)
+
+
+LOUD = bytearray(np.full(1000, 9000, "<i2").tobytes())
+
+
+@pytest.mark.parametrize(
+    ("fields", "status"),
+    [
+        ({"final": LOUD}, ResponseStatus.ok),
+        ({}, ResponseStatus.empty),
+        ({"final": bytearray(b"\1")}, ResponseStatus.empty),
+        ({"provisional": LOUD}, ResponseStatus.empty),
+        ({"final": bytearray(2000)}, ResponseStatus.degenerate),
+        ({"final": LOUD * 300}, ResponseStatus.degenerate),
+        ({"final": LOUD, "has_transcript": True}, ResponseStatus.degenerate),
+        ({"final": LOUD, "has_transcript": True, "output_transcript": "hi"}, ResponseStatus.ok),
+    ],
+)
+def test_an_answer_is_judged(fields, status):
+    assert answer(**fields).status()[0] is status
+
+
+def run(talk, **options) -> Reply:
+    settings = {"clock": Clock(), "timeouts": Timeouts(), "rate": 1000, **options}
+    return asyncio.run(run_turn(talk, **settings))
+
+
+def test_sound_of_a_failed_turn_is_provisional():
+    async def talk(answer: Answer) -> None:
+        answer.final += LOUD
+        answer.recorder.asked()
+        answer.recorder.heard()
+        raise TurnError(ResponseStatus.error, "broke")
+
+    reply = run(talk)
+    assert (reply.status, reply.audio, reply.error) == (ResponseStatus.error, None, "broke")
+    assert reply.provisional.pcm16() == bytes(LOUD)
+    assert reply.first_audio_s is None
+
+
+def test_a_defect_is_not_a_result():
+    async def talk(answer: Answer) -> None:
+        raise KeyError("a defect of ours")
+
+    with pytest.raises(KeyError):
+        run(talk)
+
+
+def test_a_defect_while_asking_is_seen():
+    async def ask_() -> None:
+        raise KeyError("a defect of ours")
+
+    async def listen() -> None:
+        await asyncio.sleep(60)
+
+    async def stop() -> None:
+        raise TurnError(ResponseStatus.error, "closed")
+
+    async def last_words() -> None:
+        await asyncio.sleep(0.01)
+
+    with pytest.raises(KeyError):
+        asyncio.run(alongside(ask_, listen))
+    asyncio.run(alongside(stop, last_words))  # what the provider says last is still read
+
+
+class Scripted:
+    """Answers with these replies, or raises these errors, in turn."""
+
+    sees = True
+
+    def __init__(self, *script) -> None:
+        self.script = list(script)
+
+    async def respond(self, conversation, config):
+        found = self.script.pop(0)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    async def close(self) -> None:
+        pass
+
+
+OK = Reply(status=ResponseStatus.ok)
+BUSY = Reply(status=ResponseStatus.error, retry=Retry())
+ONCE = Reply(status=ResponseStatus.timeout, retry=Retry(at_most=1))
+GONE = ServiceError("nobody there", retry=True)
+
+
+@pytest.mark.parametrize(
+    ("script", "attempts", "status"),
+    [
+        ([OK], 1, ResponseStatus.ok),
+        ([BUSY, BUSY, OK], 3, ResponseStatus.ok),
+        ([BUSY] * 4, 4, ResponseStatus.error),
+        ([ONCE, ONCE], 2, ResponseStatus.timeout),
+        ([GONE, OK], 2, ResponseStatus.ok),
+        ([Reply(status=ResponseStatus.degenerate)], 1, ResponseStatus.degenerate),
+    ],
+)
+def test_asking_again(script, attempts, status):
+    model = Scripted(*script)
+    asked = asyncio.run(ask(model, ASKED, CONFIG, clock=Clock(10000)))
+    assert (asked.attempts, asked.reply.status, model.script) == (attempts, status, [])
+    again = Patient(Scripted(*script), Clock(10000))
+    assert asyncio.run(again.respond(ASKED, CONFIG)).status is status
+
+
+@pytest.mark.parametrize("script", [[GONE] * 4, [ServiceError("refused")], [InputError("bad clip")]])
+def test_errors_that_stay(script):
+    model = Scripted(*script)
+    with pytest.raises((ServiceError, InputError)):
+        asyncio.run(ask(model, ASKED, CONFIG, clock=Clock(10000)))
+    assert model.script == []
+
+
+class Waits(Clock):
+    """A clock that writes its sleeps down instead of sleeping."""
+
+    __slots__ = ("slept",)
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+
+
+def test_waits_grow_and_respect_the_provider():
+    patient = Reply(status=ResponseStatus.error, retry=Retry(after_s=30))
+    clock = Waits()
+    object.__setattr__(clock, "slept", [])
+    asyncio.run(ask(Scripted(BUSY, BUSY, patient, OK), ASKED, CONFIG, clock=clock))
+    assert clock.slept == [1.0, 2.0, 30.0], "doubled each time, and never less than the provider wants"
+
+
+@given(st.integers(0, 3000), st.sampled_from([8000, 16000, 24000]))
+def test_chunks_are_whole_samples_and_lose_nothing(samples, rate):
+    data = np.arange(samples, dtype="<i2").tobytes()
+    found = list(chunks(data, rate, 0.032))
+    assert b"".join(found) == data
+    assert all(len(piece) % 2 == 0 for piece in found)
+
+
+def test_clips_of_a_turn_come_in_playing_order(tmp_path):
+    for name, value in (("a", 0.25), ("b", -0.5)):
+        write_wav(tmp_path / f"{name}.wav", Clip(np.full(160, value, np.float32), 16000))
+    turn = Turn(role="user", audio=(tmp_path / "b.wav", tmp_path / "a.wav"))
+    samples = np.frombuffer(asyncio.run(pcm(turn, 16000)), "<i2")
+    assert samples.tolist() == [-16384] * 160 + [8192] * 160
+
+
+def test_conversations_that_cannot_be_answered(tmp_path):
+    with pytest.raises(InputError, match="must end with a turn of the user"):
+        question(Conversation(turns=(Turn(role="assistant", text="hi"),)))
+    with pytest.raises(InputError, match=r"images must end in \.jpg"):
+        image_type(tmp_path / "see.bmp")

@@ -1,0 +1,91 @@
+"""``vaeval generate``: ask models for responses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from vaeval_tasks.generate.engine import compact, stopped_error
+from vaeval_tasks.generate.engine import generate as ask_all
+from vaeval_tasks.generate.plan import Plan, keep_configs, make_plan, parse_sessions, settle_configs
+from vaeval_tasks.generate.ranks import rank, wait_for_all, world_size
+from vaeval_tasks.models.configs import select
+from vaeval_tasks.models.providers import check_access
+from vaeval_tasks.run import RunDir
+
+__all__ = ["generate"]
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option(
+    "--config",
+    "configs",
+    multiple=True,
+    metavar="NAME",
+    help="A configuration (see `vaeval configs list`), a pattern, `all`, or a YAML file; may be repeated. "
+    "By default those the run has used before.",
+)
+@click.option(
+    "--sessions",
+    multiple=True,
+    metavar="[PROVIDER=]N",
+    help="Requests at once, for every provider or for one, in each process; may be repeated.",
+)
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the first N prompts.")
+@click.option("--retry-failed", is_flag=True, help="Ask again for responses that failed or timed out.")
+@click.option("--seed", default=0, show_default=True, help="Seeds local sampling.")
+@click.option("--dry-run", is_flag=True, help="Print requests and audio minutes per provider; ask nothing.")
+def generate(
+    run: Path,
+    configs: tuple[str, ...],
+    sessions: tuple[str, ...],
+    limit: int | None,
+    retry_failed: bool,
+    seed: int,
+    dry_run: bool,
+) -> None:
+    """Ask models for a response to every prompt of RUN.
+
+    Keys come from the environment. A run that was stopped goes on where it was; nothing is paid for twice.
+    Example: vaeval generate study --config 'gpt-realtime-2.1/*' --config mine.yaml
+    """
+    folder = RunDir.existing(run)
+    chosen = settle_configs(folder, select(configs))
+    plan = make_plan(
+        folder,
+        chosen,
+        limits=parse_sessions(sessions),
+        limit=limit,
+        retry_failed=retry_failed,
+        rank=rank(),
+        world=world_size(),
+    )
+    if dry_run:
+        _print_plan(plan)
+        return
+    for config in {job.config.config_id: job.config for job in plan.jobs}.values():
+        check_access(config)
+    if rank() == 0:
+        keep_configs(folder, chosen)
+    outcome = ask_all(folder, plan, seed=seed)
+    wait_for_all()
+    if rank() == 0:
+        compact(folder)
+    counts = ", ".join(f"{n} {status}" for status, n in sorted(outcome.statuses.items())) or "nothing was left to ask"
+    click.echo(f"{folder.root}: {counts}")
+    if outcome.stopped:
+        left = len(plan.jobs) - sum(n for status, n in outcome.statuses.items() if status != "retried")
+        raise stopped_error(outcome, left)
+
+
+def _print_plan(plan: Plan) -> None:
+    click.echo(
+        f"{'provider':16} {'configurations':>14} {'requests':>9} {'audio min':>10} {'at hand':>8} {'at once':>8}"
+    )
+    for share in plan.shares():
+        click.echo(
+            f"{share.provider:16} {share.configs:14} {share.requests:9} {share.minutes:10.1f} {share.done:8} "
+            f"{share.sessions:8}"
+        )

@@ -1,0 +1,208 @@
+"""Asks for the responses of a plan, each provider with as many sessions at once as it allows."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter, deque
+from collections.abc import Awaitable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from vaeval_tasks.errors import InputError, ServiceError, VaevalError
+from vaeval_tasks.files import sha256_file
+from vaeval_tasks.generate.plan import Job, Plan
+from vaeval_tasks.generate.store import Store, unwritable
+from vaeval_tasks.models.clock import Clock
+from vaeval_tasks.models.protocol import Conversation, Reply, SpeechModel, Turn
+from vaeval_tasks.models.providers import create_model
+from vaeval_tasks.models.retry import Asked, ask
+from vaeval_tasks.run import RunDir
+from vaeval_tasks.schema import ModelConfig, Response, ResponseStatus
+
+__all__ = ["Outcome", "compact", "generate", "stopped_error"]
+
+
+_MOST_THREADS = 64
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of a plan."""
+
+    statuses: Counter[str] = field(default_factory=Counter)
+    """Responses of this run by status."""
+    stopped: dict[str, VaevalError] = field(default_factory=dict)
+    """Configurations that could not go on, and why."""
+
+
+class _Broken(Exception):
+    """The run cannot go on for anybody: the disk cannot be written."""
+
+    def __init__(self, error: InputError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+class _Engine:
+    def __init__(self, run: RunDir, plan: Plan, *, seed: int, clock: Clock, bar: tqdm[Any]) -> None:
+        self._run, self._plan, self._seed, self._clock, self._bar = run, plan, seed, clock, bar
+        self._store = Store(run, rank=plan.rank)
+        self._models: dict[str, SpeechModel] = {}
+        self.outcome = Outcome()
+
+    async def go(self) -> None:
+        """Work until every job is done, every configuration is stopped, or the disk is full."""
+        # files are flushed to disk one by one; with asyncio's few threads that wait would hold the sessions up
+        threads = min(_MOST_THREADS, 4 + sum(self._plan.sessions.values()))
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(threads, "vaeval"))
+        workers = []
+        for provider, sessions in self._plan.sessions.items():
+            jobs = deque(job for job in self._plan.jobs if job.config.provider == provider)
+            workers += [self._work(jobs) for _ in range(min(sessions, len(jobs)))]
+        try:
+            await _all(workers)
+        except _Broken as broken:
+            raise broken.error from None
+        finally:
+            for model in self._models.values():
+                await model.close()
+
+    async def _work(self, jobs: deque[Job]) -> None:
+        """Ask one job after another. The last answer is saved while the next is being asked for."""
+        saving: asyncio.Task[None] | None = None
+        try:
+            while jobs:
+                job = jobs.popleft()
+                if job.config.config_id in self.outcome.stopped:
+                    continue
+                asked = await self._ask(job)
+                if saving is not None:
+                    await saving
+                saving = asyncio.create_task(self._keep(job, asked)) if asked is not None else None
+        finally:
+            if saving is not None:
+                await saving
+
+    async def _ask(self, job: Job) -> Asked | None:
+        """Return the reply that stands, or None where the configuration cannot go on."""
+
+        async def on_failed(attempt: int, reply: Reply) -> None:
+            self._count("retried")
+            await self._save(_response(job, attempt), reply, stands=False)
+
+        try:
+            conversation = await asyncio.to_thread(_conversation, self._run, job, self._seed)
+            return await ask(self._model(job.config), conversation, job.config, clock=self._clock, on_failed=on_failed)
+        except InputError as error:  # this prompt cannot be asked; the others can
+            return Asked(reply=Reply(status=ResponseStatus.error, error=str(error)), attempts=1)
+        except VaevalError as error:
+            self.outcome.stopped.setdefault(job.config.config_id, error)
+            return None
+
+    async def _keep(self, job: Job, asked: Asked) -> None:
+        response = await self._save(_response(job, asked.attempts), asked.reply, stands=True)
+        self._count(response.status.value)
+        self._bar.update()
+
+    def _count(self, kind: str) -> None:
+        """Count, and show every kind but success beside the bar."""
+        self.outcome.statuses[kind] += 1
+        failures = {k: n for k, n in sorted(self.outcome.statuses.items()) if k != ResponseStatus.ok.value}
+        self._bar.set_postfix(failures, refresh=False)
+
+    async def _save(self, response: Response, reply: Reply, *, stands: bool) -> Response:
+        try:
+            return await self._store.save(response, reply, stands=stands)
+        except InputError as error:
+            raise _Broken(error) from None
+
+    def _model(self, config: ModelConfig) -> SpeechModel:
+        """Return the adapter; voices of one model share it, so that weights are loaded and connections opened once."""
+        key = json.dumps([config.provider, config.params.get("model"), config.connection], sort_keys=True)
+        if key not in self._models:
+            self._models[key] = create_model(config)
+        return self._models[key]
+
+
+async def _all(workers: Iterable[Awaitable[None]]) -> None:
+    """Run workers together; the first exception stops the others after they have saved what they hold."""
+    tasks = [asyncio.ensure_future(worker) for worker in workers]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _response(job: Job, attempt: int) -> Response:
+    return Response(
+        response_id=job.response_id,
+        prompt_id=job.prompt.prompt_id,
+        config_id=job.config.config_id,
+        status=ResponseStatus.error,
+        attempts=job.attempts + attempt,
+    )
+
+
+def _conversation(run: RunDir, job: Job, seed: int) -> Conversation:
+    """Return a prompt as a conversation of one turn.
+
+    Raises:
+        InputError: the prompt's file is missing, or is not the one of ``prompts.parquet``.
+    """
+    path: Path = run.root / job.prompt.path
+    if not job.prompt.path or not path.is_file():
+        raise InputError(f"prompt {job.prompt.prompt_id!r} has no audio file", path=path)
+    if job.prompt.sha256 and sha256_file(path) != job.prompt.sha256:
+        raise InputError(f"prompt {job.prompt.prompt_id!r} is not the file that prompts.parquet names", path=path)
+    return Conversation(turns=(Turn(role="user", audio=(path,)),), seed=seed)
+
+
+def generate(run: RunDir, plan: Plan, *, seed: int = 0, clock: Clock | None = None) -> Outcome:
+    """Ask for every response of a plan and compact the log into ``responses.parquet``.
+
+    A kill at any moment loses only what was being asked: what is in the log is never asked for again.
+
+    Args:
+        run: the run folder.
+        plan: what to ask, see :func:`vaeval_tasks.generate.plan.make_plan`.
+        seed: of local sampling.
+        clock: measures waits and time limits.
+
+    Returns:
+        Counts by status, and the configurations that were stopped because their key, model, voice or address was
+        refused or nobody was there.
+
+    Raises:
+        InputError: the disk is full or cannot be written.
+    """
+    with tqdm(total=len(plan.jobs), desc="responses", unit="response", disable=None) as bar:
+        engine = _Engine(run, plan, seed=seed, clock=clock or Clock(), bar=bar)
+        asyncio.run(engine.go())
+    return engine.outcome
+
+
+def compact(run: RunDir) -> None:
+    """Write the log into ``responses.parquet``; the log stays, as the history of the run.
+
+    Raises:
+        InputError: the disk is full or cannot be written.
+    """
+    try:
+        run.write("responses", run.responses(), made_by="vaeval generate", inputs=("prompts",))
+    except OSError as error:
+        raise unwritable(run.root, error) from None
+
+
+def stopped_error(outcome: Outcome, left: int) -> ServiceError:
+    """Return one line about the configurations that were stopped."""
+    first = next(iter(outcome.stopped.values()))
+    _, *others = outcome.stopped
+    more = f" Also stopped: {', '.join(others)}." if others else ""
+    return ServiceError(f"{first}.{more} {left} responses are still to come; run the same command again")

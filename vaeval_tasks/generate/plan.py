@@ -1,0 +1,198 @@
+"""What a run still has to ask."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from vaeval_tasks.errors import InputError, UnknownNameError
+from vaeval_tasks.models.configs import load_configs, write_configs
+from vaeval_tasks.models.providers import PROVIDERS, provider
+from vaeval_tasks.run import RunDir
+from vaeval_tasks.schema import ModelConfig, Prompt, Response, ResponseStatus
+
+__all__ = ["ALL_PROVIDERS", "Job", "Plan", "Share", "keep_configs", "make_plan", "parse_sessions", "settle_configs"]
+
+RETRIED = frozenset({ResponseStatus.error, ResponseStatus.timeout})
+"""Responses that ``--retry-failed`` asks for again; an empty or degenerate answer is an answer."""
+
+ALL_PROVIDERS = "*"
+"""The key of a session limit that holds for every provider."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One response that is still to come."""
+
+    prompt: Prompt
+    config: ModelConfig
+    attempts: int = 0
+    """Sessions of an earlier run that failed."""
+
+    @property
+    def response_id(self) -> str:
+        """``config_id/prompt_id``."""
+        return f"{self.config.config_id}/{self.prompt.prompt_id}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """One provider's part of a plan."""
+
+    provider: str
+    configs: int
+    requests: int
+    minutes: float
+    """Prompt audio to be sent."""
+    done: int
+    sessions: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """All responses that are still to come, and how many are there."""
+
+    jobs: tuple[Job, ...]
+    configs: tuple[ModelConfig, ...]
+    done: Mapping[str, int]
+    """Responses at hand per ``config_id``."""
+    sessions: Mapping[str, int]
+    """Requests at once per provider."""
+    rank: int = 0
+    """The number of this process."""
+
+    def shares(self) -> list[Share]:
+        """Return each provider's part, by name."""
+        shares = []
+        for name in sorted(self.sessions):
+            jobs = [job for job in self.jobs if job.config.provider == name]
+            configs = [c for c in self.configs if c.provider == name]
+            shares.append(
+                Share(
+                    provider=name,
+                    configs=len(configs),
+                    requests=len(jobs),
+                    minutes=sum(job.prompt.seconds for job in jobs) / 60,
+                    done=sum(self.done[c.config_id] for c in configs),
+                    sessions=self.sessions[name],
+                )
+            )
+        return shares
+
+
+def parse_sessions(values: Iterable[str]) -> dict[str, int]:
+    """Read session limits: ``8`` for every provider, or ``openai_realtime=8``.
+
+    Raises:
+        UnknownNameError: there is no such provider.
+        InputError: the number is not a whole number from 1.
+    """
+    limits: dict[str, int] = {}
+    for value in values:
+        name, _, number = value.rpartition("=")
+        if name and name not in PROVIDERS:
+            raise UnknownNameError("provider", name, PROVIDERS, where="--sessions")
+        if not number.isdecimal() or int(number) < 1:
+            raise InputError(f"--sessions: expected a whole number from 1, got {value!r}")
+        limits[name or ALL_PROVIDERS] = int(number)
+    return limits
+
+
+def _sessions(configs: Sequence[ModelConfig], limits: Mapping[str, int]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for name in {c.provider for c in configs}:
+        about = [c.connection for c in configs if c.provider == name]
+        own = [connection["sessions"] for connection in about if "sessions" in connection]
+        batches = [int(connection.get("batch_size", 1)) for connection in about]
+        default = min(own) if own else max(provider(name).sessions, *batches)
+        found[name] = limits.get(name, limits.get(ALL_PROVIDERS, default))
+    return found
+
+
+def settle_configs(run: RunDir, asked: Sequence[ModelConfig]) -> list[ModelConfig]:
+    """Return the configurations to run: those asked for, else those of the run's ``configs.yaml``.
+
+    What a run has once used stays as it is: answers of two settings must not share a name.
+
+    Raises:
+        InputError: none is named, or one differs from the one of the same name in ``configs.yaml``.
+    """
+    path = run.root / "configs.yaml"
+    kept = {c.config_id: c for c in load_configs(path)} if path.is_file() else {}
+    for config in asked:
+        if kept.get(config.config_id, config) != config:
+            raise InputError(
+                f"{config.config_id!r} is not what this run used before; give it another name or start a new run",
+                path=path,
+            )
+    chosen = list(asked) or list(kept.values())
+    if not chosen:
+        raise InputError("no configuration; name some with --config (see: vaeval configs list)")
+    return chosen
+
+
+def keep_configs(run: RunDir, configs: Sequence[ModelConfig]) -> None:
+    """Add the configurations to the run's ``configs.yaml``."""
+    path = run.root / "configs.yaml"
+    kept = {c.config_id: c for c in load_configs(path)} if path.is_file() else {}
+    merged = {**kept, **{c.config_id: c for c in configs}}
+    if merged != kept:
+        write_configs(path, merged.values())
+
+
+def _prompts(run: RunDir, limit: int | None) -> list[Prompt]:
+    prompts: list[Prompt] = run.read("prompts")
+    if not prompts:
+        raise InputError("there are no prompts; make some with: vaeval prompts", path=run.path("prompts"))
+    counts: Counter[Any] = Counter(p.prompt_id for p in prompts)
+    if twice := [key for key, n in counts.items() if n > 1]:
+        raise InputError(f"prompt {twice[0]!r} is there twice", path=run.path("prompts"), field="prompt_id")
+    return sorted(prompts, key=lambda p: p.prompt_id)[:limit]
+
+
+def make_plan(
+    run: RunDir,
+    configs: Sequence[ModelConfig],
+    *,
+    limits: Mapping[str, int] | None = None,
+    limit: int | None = None,
+    retry_failed: bool = False,
+    rank: int = 0,
+    world: int = 1,
+) -> Plan:
+    """Find what a run still has to ask.
+
+    Args:
+        run: the run folder with its prompts.
+        configs: the configurations.
+        limits: sessions at once per provider, see :func:`parse_sessions`.
+        limit: only the first so many prompts.
+        retry_failed: ask again for responses that timed out or failed.
+        rank: the number of this process.
+        world: how many processes share the work.
+
+    Raises:
+        InputError: there are no prompts.
+    """
+    prompts = _prompts(run, limit)
+    known: dict[tuple[str, str], Response] = {(r.config_id, r.prompt_id): r for r in run.responses()}
+    failed = {(r.config_id, r.prompt_id): r.attempts for r in run.failed_attempts()}
+    jobs, done = [], dict.fromkeys((c.config_id for c in configs), 0)
+    grid = [(prompt, config) for prompt in prompts for config in configs]
+    for number, (prompt, config) in enumerate(grid):
+        key = (config.config_id, prompt.prompt_id)
+        before = known.get(key)
+        if before is not None and not (retry_failed and before.status in RETRIED):
+            done[config.config_id] += 1
+        elif number % world == rank:  # a share of the whole: another process may have answered since it looked
+            attempts = max(failed.get(key, 0), before.attempts if before is not None else 0)
+            jobs.append(Job(prompt=prompt, config=config, attempts=attempts))
+    return Plan(
+        jobs=tuple(jobs),
+        configs=tuple(configs),
+        done=done,
+        sessions=_sessions(configs, limits or {}),
+        rank=rank,
+    )

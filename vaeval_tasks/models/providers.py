@@ -1,0 +1,271 @@
+"""The providers: which adapter speaks to each, which settings it takes, and where its keys and addresses come from.
+
+Keys are read from the environment when a session is opened and are kept nowhere else.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from vaeval_tasks.errors import InputError, UnknownNameError
+from vaeval_tasks.models.protocol import SpeechModel
+from vaeval_tasks.schema import ModelConfig
+
+__all__ = ["PROVIDERS", "Address", "Provider", "address", "check_access", "create_model", "provider", "secret"]
+
+Tree = Mapping[str, Any]
+"""Known keys, nested; None allows anything below a key."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """Where a service is: ``default``, unless the variable or the configuration's ``connection`` says otherwise."""
+
+    variable: str
+    default: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    """One way to reach speech models."""
+
+    name: str
+    target: str
+    """``module:Class`` of the adapter; the class takes no arguments."""
+    params: Tree
+    required: tuple[str, ...] = ("model",)
+    """Parameters without which nothing can be asked."""
+    connection: Tree = field(default_factory=dict)
+    """Keys of ``connection`` beside those every provider has."""
+    keys: tuple[str, ...] = ()
+    """Environment variables that must hold a key."""
+    addresses: Mapping[str, Address] = field(default_factory=dict)
+    """Keys of ``connection`` that hold an address."""
+    sessions: int = 8
+    """How many requests run at once unless the configuration or the command says otherwise."""
+
+    def connection_keys(self) -> dict[str, Any]:
+        """Return the tree of allowed ``connection`` keys."""
+        return {**COMMON_CONNECTION, **self.connection, **dict.fromkeys(self.addresses)}
+
+
+COMMON_CONNECTION: Tree = {
+    "sessions": None,
+    "timeouts": {"connect": None, "first_audio": None, "idle": None, "turn": None},
+}
+_FORMAT: Tree = {"type": None, "rate": None}
+_NOVA_AUDIO: Tree = dict.fromkeys(
+    ("mediaType", "sampleRateHertz", "sampleSizeBits", "channelCount", "audioType", "encoding")
+)
+_RATES: Tree = {"endpoint": None, "input_rate": None, "output_rate": None}
+
+_ALL = (
+    Provider(
+        name="openai_realtime",
+        target="vaeval_tasks.models.openai_realtime:OpenAIRealtime",
+        params={
+            "model": None,
+            "type": None,
+            "output_modalities": None,
+            "audio": {
+                "input": {"format": _FORMAT, "turn_detection": None, "transcription": None, "noise_reduction": None},
+                "output": {"format": _FORMAT, "voice": None, "speed": None},
+            },
+            "reasoning": {"effort": None},
+            "max_output_tokens": None,
+            "truncation": None,
+        },
+        required=("model", "audio"),
+        keys=("OPENAI_API_KEY",),
+        addresses={"base_url": Address(variable="VAEVAL_OPENAI_URL", default="https://api.openai.com/v1")},
+    ),
+    Provider(
+        name="xai_realtime",
+        target="vaeval_tasks.models.xai_realtime:XaiRealtime",
+        params={
+            "model": None,
+            "session": {
+                "voice": None,
+                "reasoning": {"effort": None},
+                "turn_detection": None,
+                "audio": {
+                    "input": {"format": _FORMAT, "transcription": None},
+                    "output": {"format": _FORMAT, "speed": None},
+                },
+            },
+        },
+        required=("model", "session"),
+        keys=("XAI_API_KEY",),
+        addresses={"base_url": Address(variable="VAEVAL_XAI_URL", default="https://api.x.ai/v1")},
+    ),
+    Provider(
+        name="gemini_live",
+        target="vaeval_tasks.models.gemini_live:GeminiLive",
+        params={
+            "model": None,
+            "responseModalities": None,
+            "speechConfig": None,
+            "realtimeInputConfig": {
+                "automaticActivityDetection": None,
+                "activityHandling": None,
+                "turnCoverage": None,
+            },
+            "thinkingConfig": {"thinkingLevel": None, "includeThoughts": None, "thinkingBudget": None},
+            "inputAudioTranscription": None,
+            "outputAudioTranscription": None,
+            "temperature": None,
+            "topP": None,
+            "topK": None,
+            "maxOutputTokens": None,
+            "seed": None,
+            "realtimeInput": {"audio": {"mimeType": None}},
+        },
+        required=("model", "realtimeInput"),
+        connection={"api_version": None},
+        keys=("GEMINI_API_KEY",),
+        addresses={
+            "base_url": Address(variable="VAEVAL_GEMINI_URL", default="https://generativelanguage.googleapis.com")
+        },
+    ),
+    Provider(
+        name="nova_sonic",
+        target="vaeval_tasks.models.nova_sonic:NovaSonic",
+        params={
+            "model": None,
+            "sessionStart": {
+                "inferenceConfiguration": dict.fromkeys(("maxTokens", "topP", "temperature")),
+                "turnDetectionConfiguration": {"endpointingSensitivity": None},
+            },
+            "promptStart": {
+                "textOutputConfiguration": {"mediaType": None},
+                "audioOutputConfiguration": {**_NOVA_AUDIO, "voiceId": None},
+            },
+            "contentStart": {"audioInputConfiguration": _NOVA_AUDIO},
+        },
+        required=("model", "sessionStart", "promptStart", "contentStart"),
+        connection={"region": None},
+        keys=("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"),
+        addresses={
+            "base_url": Address(variable="VAEVAL_BEDROCK_URL", default="https://bedrock-runtime.{region}.amazonaws.com")
+        },
+    ),
+    Provider(
+        name="cascade",
+        target="vaeval_tasks.models.cascade:Cascade",
+        params=dict.fromkeys(
+            ("asr_model", "llm_model", "tts_provider", "tts_model", "voice", "language", "reasoning_effort")
+        ),
+        required=("asr_model", "llm_model", "tts_model", "voice"),
+        connection=_RATES,
+        keys=("ELEVENLABS_API_KEY", "OPENAI_API_KEY"),
+        addresses={
+            "elevenlabs_url": Address(variable="VAEVAL_ELEVENLABS_URL", default="https://api.elevenlabs.io"),
+            "openai_url": Address(variable="VAEVAL_OPENAI_URL", default="https://api.openai.com/v1"),
+        },
+    ),
+    Provider(
+        name="chat_audio",
+        target="vaeval_tasks.models.chat_audio:ChatAudio",
+        params={
+            "model": None,
+            "task": None,
+            "speaker": None,
+            "voice": None,
+            "audio": {"voice": None, "format": None},
+            "modalities": None,
+            "max_tokens": None,
+            "max_completion_tokens": None,
+            "temperature": None,
+            "top_p": None,
+            "seed": None,
+            "stream": None,
+            "stream_options": None,
+            "extra": None,
+        },
+        connection={**_RATES, "audio_part": None, "sees": None},
+        addresses={"base_url": Address(variable="VAEVAL_CHAT_URL")},
+        sessions=16,
+    ),
+    Provider(
+        name="qwen_omni",
+        target="vaeval_tasks.models.qwen_omni:QwenOmni",
+        params={"model": None, "speaker": None, "revision": None, "generate": None},
+        connection={"batch_size": None, "dtype": None, "attn_implementation": None, "device": None},
+        sessions=8,
+    ),
+    Provider(
+        name="offline",
+        target="vaeval_tasks.models.offline:OfflineModel",
+        params=dict.fromkeys(("recogniser", "llm", "max_tokens")),
+        required=(),
+        sessions=1,
+    ),
+)
+
+PROVIDERS: dict[str, Provider] = {p.name: p for p in _ALL}
+
+
+def provider(name: str, *, where: str = "") -> Provider:
+    """Return a provider by name; ``where`` is the place the name stands in.
+
+    Raises:
+        UnknownNameError: there is none.
+    """
+    if name not in PROVIDERS:
+        raise UnknownNameError("provider", name, PROVIDERS, where=where)
+    return PROVIDERS[name]
+
+
+def create_model(config: ModelConfig) -> SpeechModel:
+    """Return the adapter a configuration needs; nothing is connected or loaded yet."""
+    module, _, name = provider(config.provider).target.partition(":")
+    model: SpeechModel = getattr(importlib.import_module(module), name)()
+    return model
+
+
+def address(config: ModelConfig, key: str = "base_url") -> str:
+    """Return where a service of the configuration is, without a slash at the end.
+
+    The configuration's ``connection`` comes first, then the environment variable, then the provider's own address.
+
+    Raises:
+        InputError: a self-hosted provider has no address.
+    """
+    known = provider(config.provider).addresses[key]
+    found = config.connection.get(key) or os.environ.get(known.variable) or known.default
+    if not found:
+        raise InputError(
+            f"{config.config_id}: no address for {config.provider}; set {known.variable} or connection.{key}"
+        )
+    return str(found).rstrip("/")
+
+
+def secret(variable: str, config: ModelConfig) -> str:
+    """Return a key from the environment.
+
+    Raises:
+        InputError: the variable is not set.
+    """
+    value = os.environ.get(variable, "").strip()
+    if not value:
+        raise InputError(
+            f"{config.config_id}: the environment variable {variable} is not set; {config.provider} needs it"
+        )
+    return value
+
+
+def check_access(config: ModelConfig) -> None:
+    """Look for every key and address of a configuration before the first request.
+
+    Raises:
+        InputError: one is missing.
+    """
+    known = provider(config.provider)
+    for variable in known.keys:
+        secret(variable, config)
+    for key in known.addresses:
+        address(config, key)

@@ -1,0 +1,114 @@
+"""A user's turn as the bytes a provider takes: mono, its rate, 16-bit little-endian."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import Iterator
+from pathlib import Path
+
+from vaeval_tasks.audio import Clip, read_audio
+from vaeval_tasks.errors import InputError
+from vaeval_tasks.models.protocol import Conversation, Turn
+
+__all__ = [
+    "ROLE_MARK",
+    "chunks",
+    "clips",
+    "data_url",
+    "earlier",
+    "image_bytes",
+    "image_type",
+    "image_url",
+    "pcm",
+    "plain_system",
+    "question",
+]
+
+ROLE_MARK = "<audio>"
+"""Where the role's voice stands in a system prompt."""
+
+_IMAGE_TYPES = {".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png", ".webp": "image/webp"}
+
+
+def question(conversation: Conversation) -> Turn:
+    """Return the turn to be answered.
+
+    Raises:
+        InputError: the conversation does not end with a user's turn.
+    """
+    if not conversation.turns or conversation.turns[-1].role != "user":
+        raise InputError("a conversation must end with a turn of the user")
+    return conversation.turns[-1]
+
+
+def earlier(conversation: Conversation) -> tuple[Turn, ...]:
+    """Return the turns before the one to be answered."""
+    return conversation.turns[:-1]
+
+
+def _read(turn: Turn, rate: int) -> list[Clip]:
+    found = [read_audio(path).at(rate) for path in turn.audio]
+    for path, clip in zip(turn.audio, found, strict=True):
+        if len(clip.samples) == 0:
+            raise InputError("the clip holds no samples; nothing was sent", path=path)
+    return found
+
+
+async def clips(turn: Turn, rate: int) -> list[Clip]:
+    """Read a turn's clips, mixed to mono and resampled, in a thread.
+
+    Raises:
+        InputError: a clip cannot be read or holds no samples.
+    """
+    return await asyncio.to_thread(_read, turn, rate)
+
+
+async def pcm(turn: Turn, rate: int) -> bytes:
+    """Return a turn's clips in playing order as one stretch of PCM; see :func:`clips`."""
+    return b"".join(clip.pcm16() for clip in await clips(turn, rate))
+
+
+def chunks(data: bytes, rate: int, seconds: float = 0.2) -> Iterator[bytes]:
+    """Yield PCM in pieces of about that many seconds, each a whole number of samples."""
+    size = max(1, int(rate * seconds)) * 2
+    for start in range(0, len(data), size):
+        yield data[start : start + size]
+
+
+def data_url(mime: str, data: bytes) -> str:
+    """Return the bytes as a ``data:`` address."""
+    return f"data:{mime};base64,{base64.b64encode(data).decode()}"
+
+
+def image_type(path: Path) -> str:
+    """Return the media type of an image file, by its ending.
+
+    Raises:
+        InputError: the ending is not one of the known ones.
+    """
+    kind = _IMAGE_TYPES.get(path.suffix.lower())
+    if kind is None:
+        raise InputError(f"images must end in {', '.join(_IMAGE_TYPES)}", path=path)
+    return kind
+
+
+def image_bytes(path: Path) -> bytes:
+    """Return an image file's bytes.
+
+    Raises:
+        InputError: there is no such file.
+    """
+    if not path.is_file():
+        raise InputError("no such image file", path=path)
+    return path.read_bytes()
+
+
+def image_url(path: Path) -> str:
+    """Return an image as a ``data:`` address; see :func:`image_type` and :func:`image_bytes`."""
+    return data_url(image_type(path), image_bytes(path))
+
+
+def plain_system(conversation: Conversation, default: str) -> str:
+    """Return the system prompt for a model that takes no voice in it: without the mark of the role's voice."""
+    return (conversation.system_prompt or default).replace(ROLE_MARK, "").strip()
