@@ -19,6 +19,7 @@ from vaeval_tasks.stats.cells import count_cells
 
 REPLICATES = 1000
 PEER_FITS = 120
+ROUNDS = 5
 
 
 def cpu_seconds(work: Callable[[], object]) -> float:
@@ -54,17 +55,21 @@ def main() -> int:
     data = study.configurations
     ten = simulate(1, pairs_per_prompt=120).configurations
     print(f"{len(data):,} ratings, {data.n_raters} raters, {data.n_prompts} prompts; ten times: {len(ten):,}")
-    resample(data.subset(np.arange(0, len(data), 7)))  # compile
-    own = min(cpu_seconds(lambda: resample(data)) for _ in range(3))
     peer_fit = evalica_fit(data)
-    peer_fit()
-    peer = min(cpu_seconds(lambda: [peer_fit() for _ in range(PEER_FITS)]) for _ in range(3)) / PEER_FITS
+    works = {
+        "own": lambda: resample(data),
+        "ten": lambda: resample(ten),
+        "peer": lambda: [peer_fit() for _ in range(PEER_FITS)],
+    }
+    resample(data.subset(np.arange(0, len(data), 7)))  # compile
+    rounds = [{name: cpu_seconds(work) for name, work in works.items()} for _ in range(ROUNDS)]  # in turn: one load
+    own, large, peer = (min(seconds[name] for seconds in rounds) for name in works)
+    peer /= PEER_FITS
     ratio = peer * 12 * REPLICATES / own
     print(f"12 x {REPLICATES} ordinal refits of 19 configurations: {own:.2f} CPU s")
     print(
         f"evalica 12 x {REPLICATES} x {1e3 * peer:.2f} ms = {peer * 12 * REPLICATES:.1f} CPU s: {ratio:.1f} times ours"
     )
-    large = min(cpu_seconds(lambda: resample(ten)) for _ in range(2))
     growth = large / own
     print(f"ten times as many ratings: {large:.2f} CPU s, {growth:.2f} times")
     halves = cpu_seconds(lambda: split_half(data, splits=20_000, threads=1))

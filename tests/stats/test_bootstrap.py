@@ -5,9 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from vaeval_tasks.stats import Comparisons, Draws, Engine, Scheme, bootstrap, comparisons, fit
+from vaeval_tasks.stats import Comparisons, Draws, Engine, Scheme, bootstrap, comparisons, fit, fit_all
+from vaeval_tasks.stats.cells import orient
 from vaeval_tasks.stats.draws import halves, lanes
-from vaeval_tasks.stats.tally import tally
+from vaeval_tasks.stats.refits import LANES, block_size, plan
+from vaeval_tasks.stats.tally import tally, weighted_counts
 
 LEVELS = [[0.6, 0.2, -0.1, -0.7], [0.1, 0.5, -0.5, -0.1]]
 
@@ -16,9 +18,9 @@ LEVELS = [[0.6, 0.2, -0.1, -0.7], [0.1, 0.5, -0.5, -0.1]]
 @pytest.mark.parametrize("scheme", [Scheme.product, Scheme.subset, Scheme.rater, Scheme.prompt])
 def test_a_replicate_is_a_weighted_fit(simulate: object, engine: Engine, scheme: Scheme) -> None:
     data: Comparisons = simulate(LEVELS)  # type: ignore[operator]
-    plan = Draws(replicates=40, seed=5, scheme=scheme)
+    plan = Draws(replicates=LANES + 9, seed=5, scheme=scheme)
     got = bootstrap(data, plan, engine=engine)
-    for replicate in (0, 33, 39):  # in the first block, in the second, and the last
+    for replicate in (0, LANES, LANES + 8):  # in the first block, in the second, and the last
         drawn = lanes(plan, replicate, replicate + 1, data.n_raters, data.n_prompts)
         weight = drawn.rater[data.rater, 0] * drawn.prompt[data.prompt, 0]
         for rubric in data.rubrics:
@@ -119,8 +121,8 @@ def test_iid_draws_sessions(simulate: object) -> None:
 def test_progress_counts_every_replicate(simulate: object) -> None:
     data: Comparisons = simulate(LEVELS)  # type: ignore[operator]
     seen: list[int] = []
-    bootstrap(data, Draws(replicates=70), threads=2, progress=seen.append)
-    assert sum(seen) == 70
+    bootstrap(data, Draws(replicates=2 * LANES + 7), threads=2, progress=seen.append)
+    assert seen == [LANES, LANES, 7]
 
 
 def test_no_replicates_are_refused() -> None:
@@ -132,6 +134,30 @@ def test_a_tally_holds_every_rating_once(simulate: object) -> None:
     data: Comparisons = simulate(LEVELS)  # type: ignore[operator]
     got = tally(data)
     assert got.session_start[-1] == len(data)
-    assert got.pair_start[-1] == got.n_sessions
+    assert got.pair_start[-1] == len(got.rater)
     sessions = {(*sorted((a, b)), r, p) for a, b, r, p in zip(data.a, data.b, data.rater, data.prompt, strict=True)}
-    assert got.n_sessions == len(sessions)
+    assert len(got.rater) == len(sessions)
+
+
+@pytest.mark.parametrize(
+    "weight", [1.0, 3.0, 0.3, 1e7 + 1], ids=["one", "whole", "fraction", "beyond single precision"]
+)
+def test_weighted_counts_are_sums_of_products(simulate: object, weight: float) -> None:
+    data: Comparisons = simulate(LEVELS)  # type: ignore[operator]
+    data = replace(data, weight=np.where(np.arange(len(data)) % 3, weight, 2 * weight))
+    drawn = lanes(Draws(replicates=3), 0, 3, data.n_raters, data.n_prompts)
+    turned = orient(data)
+    expected = np.zeros((2 * 7, len(turned.first), 3))
+    products = data.weight[:, None] * drawn.rater[data.rater] * drawn.prompt[data.prompt]
+    np.add.at(expected, (data.rubric * 7 + turned.score + 3, turned.pair), products)
+    got = weighted_counts(tally(data), drawn.rater, drawn.prompt)
+    np.testing.assert_allclose(got, expected, rtol=1e-14 if weight == 0.3 else 0)
+
+
+def test_blocks_shrink_where_there_are_very_many_pairs(simulate: object) -> None:
+    small: Comparisons = simulate(LEVELS)  # type: ignore[operator]
+    task = plan(tally(small), fit_all(small))
+    assert block_size(task) == LANES
+    many = replace(task, strengths=np.zeros((1, 5000)), tally=replace(task.tally, first=np.zeros(10_000)))
+    assert block_size(many) == 2**25 // (5 * 7 * 10_000 + 5000**2)
+    assert block_size(replace(task, strengths=np.zeros((1, 10_000)))) == 1

@@ -13,13 +13,10 @@ from vaeval_tasks.stats.comparisons import Comparisons
 from vaeval_tasks.stats.draws import Draws, Scheme, lanes
 from vaeval_tasks.stats.engines import fit_all
 from vaeval_tasks.stats.fits import Engine, Fit
-from vaeval_tasks.stats.refits import Refits, plan, refit_tables, run_blocks, weighted_tables
-from vaeval_tasks.stats.tally import tally
+from vaeval_tasks.stats.refits import Refits, block_size, plan, refit_tables, run_blocks
+from vaeval_tasks.stats.tally import tally, weighted_counts
 
-__all__ = ["LANES", "Progress", "Resamples", "bootstrap"]
-
-LANES = 32
-"""Replicates that are weighed in one pass over the ratings."""
+__all__ = ["Progress", "Resamples", "bootstrap"]
 
 Progress = Callable[[int], object]
 """Called with the number of replicates finished since the last call (``tqdm.update``)."""
@@ -76,11 +73,11 @@ def bootstrap(
 
     def replicate(start: int, stop: int) -> Refits:
         weights = lanes(draws, start, stop, drawn.n_raters, drawn.n_prompts)
-        return refit_tables(task, weighted_tables(task, weights.rater, weights.prompt))
+        return refit_tables(task, weighted_counts(task.tally, weights.rater, weights.prompt))
 
     shape = (draws.replicates, len(data.rubrics))
     strengths, ridged = np.empty((*shape, len(data.entities))), np.empty(shape, dtype=bool)
-    for start, stop, done in run_blocks(replicate, draws.replicates, size=LANES, threads=threads):
+    for start, stop, done in run_blocks(replicate, draws.replicates, size=block_size(task), threads=threads):
         strengths[start:stop], ridged[start:stop] = done.strengths, done.ridged
         if progress is not None:
             progress(stop - start)

@@ -51,13 +51,18 @@ class Cells:
 def orient(data: Comparisons) -> Oriented:
     """Turn every row so that the entity of the lower code comes first; (a, b, y) is (b, a, -y)."""
     m = len(data.entities)
-    turn = np.where(data.a > data.b, -1, 1)
-    low, high = np.minimum(data.a, data.b), np.maximum(data.a, data.b)
-    key = np.where(low == high, 0, low * m + high)  # a row within one entity: its strengths cancel, whichever it is
-    found = np.flatnonzero(np.bincount(key, minlength=m * m))
-    table = np.zeros(m * m, dtype=np.int64)
-    table[found] = np.arange(len(found))
-    return Oriented(first=found // m, second=found % m, pair=table[key], score=data.score * turn, side=data.side * turn)
+    a, b = np.divmod(np.arange(m * m), m)
+    key = np.where(a == b, 0, np.minimum(a, b) * m + np.maximum(a, b))  # within one entity: strengths cancel anyhow
+    shown = data.a * m + data.b
+    found = np.unique(key[np.bincount(shown, minlength=m * m) > 0])
+    turn = np.where(a > b, -1, 1)[shown]
+    return Oriented(
+        first=found // m,
+        second=found % m,
+        pair=np.searchsorted(found, key)[shown],
+        score=data.score * turn,
+        side=data.side * turn,
+    )
 
 
 def session_codes(data: Comparisons) -> Codes:

@@ -1,8 +1,8 @@
 """How the room's kernels are compiled.
 
-Kernels release the interpreter lock, so that blocks of replicates run on plain threads, and are cached on disk. Inner
-ones get no wrapper for calls from Python, which saves time to compile. The cache of a kernel does not notice a change
-of this module or of a kernel in another one: keep a kernel and what it calls in one module.
+Kernels release the interpreter lock, so that blocks of replicates run on plain threads, and are cached on disk, as the
+first use on a machine takes some seconds. The cache notices a change of a kernel's own module alone, so a kernel uses
+nothing of other modules.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from numba import njit
 
-__all__ = ["inner", "kernel"]
+__all__ = ["kernel"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -21,12 +21,5 @@ _REORDER = {"reassoc", "contract", "nsz", "arcp"}
 
 
 def kernel(function: F) -> F:
-    """Compile a function that Python calls."""
+    """Compile a function of arrays and numbers at its first call."""
     return njit(cache=True, nogil=True, error_model="numpy", fastmath=_REORDER)(function)
-
-
-def inner(function: F) -> F:
-    """Compile a function that only kernels call."""
-    return njit(nogil=True, error_model="numpy", fastmath=_REORDER, no_cpython_wrapper=True, no_cfunc_wrapper=True)(
-        function
-    )

@@ -24,7 +24,8 @@ _MAX_STEPS = 60
 _MAX_HALVINGS = 30
 _RUNAWAY = 15.0
 """Log odds beyond which a strength is taken to be on its way to infinity."""
-_SMALLEST = 1e-300
+_SMALLEST = 1e-150
+"""Probabilities are held above this; one over its square is still a number."""
 _DENSE = 1_000_000
 """Incidences of up to so many elements are quicker as plain arrays."""
 

@@ -11,20 +11,24 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from vaeval_tasks.stats.batches import Fitted, fit_batch, ordinal_batch, wins_batch
 from vaeval_tasks.stats.bradley_terry import partial_wins
 from vaeval_tasks.stats.cumulative import Problem, incidence, solve
 from vaeval_tasks.stats.fits import Engine, Fit
-from vaeval_tasks.stats.kernels import FAILED, refit_all
 from vaeval_tasks.stats.levels import categories
-from vaeval_tasks.stats.tally import Tally, weigh
+from vaeval_tasks.stats.tally import Tally
 
-__all__ = ["FALLBACK_RIDGE", "Plan", "Refits", "plan", "refit_tables", "run_blocks", "weighted_tables"]
+__all__ = ["FALLBACK_RIDGE", "LANES", "Plan", "Refits", "block_size", "plan", "refit_tables", "run_blocks"]
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
 T = TypeVar("T")
 _SINGULAR = 1e-10
 
+LANES = 128
+"""Replicates that are weighed and refitted together, at most."""
+_NUMBERS = 2**25
+"""That a block of replicates may take (256 MB)."""
 FALLBACK_RIDGE = 1e-2
 """Precision of the penalty that stands in where a replicate has no finite estimate."""
 
@@ -68,30 +72,52 @@ def plan(counted: Tally, fits: tuple[Fit, ...]) -> Plan:
     )
 
 
-def weighted_tables(task: Plan, by_rater: Floats, by_prompt: Floats) -> Floats:
-    """Return counts (rubrics x scores, pairs, replicates) under the weights of some replicates."""
-    t = task.tally
-    return weigh(
-        t.pair_start, t.rater, t.prompt, t.session_start, t.cell, t.weight, by_rater, by_prompt,
-        t.n_rubrics * t.n_columns,
-    )  # fmt: skip
+def block_size(task: Plan) -> int:
+    """Return how many replicates go together: fewer where there are very many pairs or entities."""
+    n_rubrics, m = task.strengths.shape
+    n_pairs, n_cells = len(task.tally.first), n_rubrics * task.tally.n_columns
+    working = 4 * task.tally.n_columns  # copies of one rubric's counts, and derivatives
+    return max(1, min(LANES, _NUMBERS // ((n_cells + working) * n_pairs + m * m)))
 
 
 def refit_tables(task: Plan, tables: Floats) -> Refits:
-    """Fit every rubric of every replicate."""
+    """Fit every rubric of every replicate to counts (rubrics x scores, pairs, replicates)."""
     if task.engine is Engine.massey:
         return _refit_massey(task, tables)
-    n, n_rubrics, m = tables.shape[2], task.tally.n_rubrics, task.strengths.shape[1]
-    strengths, status = np.empty((n, n_rubrics, m)), np.empty((n, n_rubrics), dtype=np.uint8)
-    refit_all(
-        tables, task.tally.first, task.tally.second, task.engine is Engine.bradley_terry, task.strengths, task.edges,
-        task.ridge, strengths, status,
-    )  # fmt: skip
-    ridged = np.zeros((n, n_rubrics), dtype=bool)
-    for replicate, row in np.argwhere(status == FAILED):
-        counts = tables[row * task.tally.n_columns : (row + 1) * task.tally.n_columns, :, replicate].T
-        strengths[replicate, row], ridged[replicate, row] = _refit_safely(task, counts)
+    width = task.tally.n_columns
+    strengths = np.empty((tables.shape[2], *task.strengths.shape))
+    ridged = np.zeros(strengths.shape[:2], dtype=bool)
+    for row in range(len(task.strengths)):
+        counts = tables[row * width : (row + 1) * width]
+        for group in _alike(task.engine, counts.sum(axis=1)):
+            part = counts if len(group) == len(strengths) else counts[:, :, group]
+            fitted = _refit_alike(task, row, part)
+            strengths[group, row] = fitted.strengths
+            for replicate in group[fitted.failed]:
+                again = _refit_safely(task, counts[:, :, replicate].T)
+                strengths[replicate, row], ridged[replicate, row] = again
     return Refits(strengths=strengths, ridged=ridged)
+
+
+def _alike(engine: Engine, totals: Floats) -> list[Codes]:
+    """Return groups of replicates whose totals (scores, replicates) use the same levels, if levels matter."""
+    used = totals + totals[::-1] > 0
+    if engine is not Engine.ordinal or np.all(used == used[:, :1]):
+        return [np.arange(totals.shape[1])]
+    patterns, group = np.unique(used, axis=1, return_inverse=True)
+    return [np.flatnonzero(group == code) for code in range(patterns.shape[1])]
+
+
+def _refit_alike(task: Plan, row: int, counts: Floats) -> Fitted:
+    """Fit replicates of one rubric that use the same levels, starting at the full fit."""
+    if task.engine is Engine.bradley_terry:
+        batch, start = wins_batch(counts), np.zeros(0)
+    else:
+        used = categories(counts[:, :, 0].sum(axis=1))
+        batch = ordinal_batch(counts, used)
+        start = task.edges[row, [level for level in used.levels if level > 0]]
+        start = start[len(start) - used.design.shape[1] :]
+    return fit_batch(batch, task.tally.first, task.tally.second, task.strengths[row], start, ridge=task.ridge)
 
 
 def _refit_safely(task: Plan, counts: Floats) -> tuple[Floats, bool]:

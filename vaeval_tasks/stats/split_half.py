@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from vaeval_tasks.stats.bootstrap import LANES, Progress
+from vaeval_tasks.stats.bootstrap import Progress
 from vaeval_tasks.stats.comparisons import Comparisons
 from vaeval_tasks.stats.draws import halves
 from vaeval_tasks.stats.engines import fit_all
 from vaeval_tasks.stats.ranks import row_spearman
-from vaeval_tasks.stats.refits import Refits, plan, refit_tables, run_blocks, weighted_tables
-from vaeval_tasks.stats.tally import tally
+from vaeval_tasks.stats.refits import Refits, block_size, plan, refit_tables, run_blocks
+from vaeval_tasks.stats.tally import tally, weighted_counts
 
 __all__ = ["SplitHalf", "rater_halves", "split_half"]
 
@@ -87,15 +87,15 @@ def rater_halves(
 def _split(data: Comparisons, splits: int, seed: int, threads: int | None) -> Iterator[tuple[int, int, _Split]]:
     merged = replace(data, prompt=np.zeros_like(data.prompt), n_prompts=1)  # halves do not tell prompts apart
     task = plan(tally(merged), fit_all(data))
-    every = weighted_tables(task, np.ones((data.n_raters, 1)), np.ones((1, 1)))
+    every = weighted_counts(task.tally, np.ones((data.n_raters, 1)), np.ones((1, 1)))
 
     def halve(start: int, stop: int) -> _Split:
         chosen = halves(seed, start, stop, data.n_raters)
-        tables = weighted_tables(task, chosen, np.ones((1, stop - start)))
+        tables = weighted_counts(task.tally, chosen, np.ones((1, stop - start)))
         return _Split(first=refit_tables(task, tables), second=refit_tables(task, every - tables))
 
     work: Callable[[int, int], _Split] = halve
-    return run_blocks(work, splits, size=LANES, threads=threads)
+    return run_blocks(work, splits, size=block_size(task), threads=threads)
 
 
 def _summary(data: Comparisons, rubric: str, rho: NDArray[np.float64], ridged: int) -> SplitHalf:
