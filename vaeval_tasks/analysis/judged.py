@@ -58,7 +58,7 @@ class JudgeView:
     board: Standings | None
     people: Standings | None
     reason: str = ""
-    """Why there is no board of the judge."""
+    """Why there is no board, of the judge or of people."""
 
 
 def load_judged(source: Source) -> Ratings:
@@ -112,9 +112,22 @@ def _gaps(people: Ratings, chosen: Choices, judged: Ratings, rubric: str) -> Flo
     )
 
 
-def _board(data: Comparisons, rubric: str, draws: Draws) -> Standings:
-    one = data.only(rubric).used()
-    return standings(bootstrap(one, draws, fits=(fit(one, rubric),)), rubric)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Board:
+    """The standings by one kind of rater, or why there are none."""
+
+    standings: Standings | None = None
+    reason: str = ""
+
+
+def _board(ratings: Ratings, rubric: str, level: Level, draws: Draws) -> _Board:
+    if rubric not in ratings.data.rubrics:
+        return _Board(reason="people were not asked this")
+    one = ratings.at(level).only(rubric).used()
+    try:
+        return _Board(standings=standings(bootstrap(one, draws, fits=(fit(one, rubric),)), rubric))
+    except EstimationError as error:
+        return _Board(reason=str(error))
 
 
 def _rho(first: Standings | None, second: Standings | None) -> float | None:
@@ -128,17 +141,11 @@ def _rho(first: Standings | None, second: Standings | None) -> float | None:
 
 
 def _view(judge: str, rubric: str, people: Ratings, judged: Ratings, level: Level, draws: Draws) -> JudgeView:
-    data, reason = judged.at(level), ""
-    board: Standings | None = None
-    try:
-        board = _board(data, rubric, replace(draws, scheme=Scheme.prompt))
-    except EstimationError as error:
-        reason = str(error)
-    asked = rubric in people.data.rubrics
-    ours = _board(people.at(level), rubric, draws) if asked else None
-    accuracy = Accuracy(value=None, low=None, high=None, n=0, unscored=0, reason="people were not asked this")
+    board = _board(judged, rubric, level, replace(draws, scheme=Scheme.prompt))
+    ours = _board(people, rubric, level, draws)
+    accuracy = Accuracy(value=None, low=None, high=None, n=0, unscored=0, reason=ours.reason)
     ceiling = None
-    if asked:
+    if rubric in people.data.rubrics:
         chosen = choices(people.data, rubric)
         accuracy = accuracies(chosen, [_gaps(people, chosen, judged, rubric)], draws)[0]
         ceiling = accuracy_ceiling(chosen)
@@ -148,11 +155,11 @@ def _view(judge: str, rubric: str, people: Ratings, judged: Ratings, level: Leve
         bias=_bias(judged.data, rubric),
         accuracy=accuracy,
         accuracy_ceiling=ceiling,
-        n_ratings=int(data.only(rubric).weight.sum()),
-        spearman=_rho(board, ours),
-        board=board,
-        people=ours,
-        reason=reason,
+        n_ratings=int(judged.data.only(rubric).weight.sum()),
+        spearman=_rho(board.standings, ours.standings),
+        board=board.standings,
+        people=ours.standings,
+        reason="; ".join(reason for reason in (board.reason, ours.reason) if reason),
     )
 
 

@@ -191,6 +191,28 @@ def _prepare(
     )
 
 
+def _predictors(study: _Study, rubric: str, chosen: Choices, gaps: list[Floats]) -> list[Predictor]:
+    found = zip(study.metrics, gaps, study.means, study.drawn_means, accuracies(chosen, gaps, study.draws), strict=True)
+    rows = []
+    for metric, gap, means, drawn, accuracy in found:
+        rho, tau = correlate(study.resamples, rubric, means, drawn, study.systems)
+        rows.append(
+            Predictor(
+                rubric=rubric,
+                metric=metric.name,
+                better=metric.better,
+                spearman=rho,
+                kendall=tau,
+                accuracy=accuracy,
+                bins=calibration(chosen, gap, study.draws.seed),
+                n_systems=len(study.resamples.entities),
+                n_responses=metric.n_responses,
+                n_scored=metric.n_scored,
+            )
+        )
+    return rows
+
+
 def _held_out_means(chosen: Choices, gaps: Floats, entity: NDArray[np.int64], n: int) -> Floats:
     """Return per entity the least-squares rating of predicted differences; NaN where an entity is in no pair."""
     a, b = entity[chosen.a], entity[chosen.b]
@@ -251,34 +273,15 @@ def predict(
         EstimationError: the ratings cannot be ranked.
     """
     study = _prepare(ratings, level, metrics, draws, threads, progress)
-    halves = {
-        h.rubric: h.mean
-        for h in split_half(ratings.at(level), splits=splits, seed=draws.seed, threads=threads, progress=progress)
-    }
+    halves = split_half(ratings.at(level), splits=splits, seed=draws.seed, threads=threads, progress=progress)
+    by_rubric = {half.rubric: half.mean for half in halves}
     rows: list[Predictor] = []
     combined: list[Combined] = []
     for rubric in rubrics:
         chosen = choices(ratings.data, rubric)
         gaps = [differences(chosen, m) for m in metrics]
-        for m, gap, means, drawn, accuracy in zip(
-            metrics, gaps, study.means, study.drawn_means, accuracies(chosen, gaps, draws), strict=True
-        ):
-            rho, tau = correlate(study.resamples, rubric, means, drawn, study.systems)
-            rows.append(
-                Predictor(
-                    rubric=rubric,
-                    metric=m.name,
-                    better=m.better,
-                    spearman=rho,
-                    kendall=tau,
-                    accuracy=accuracy,
-                    bins=calibration(chosen, gap, draws.seed),
-                    n_systems=len(study.resamples.entities),
-                    n_responses=m.n_responses,
-                    n_scored=m.n_scored,
-                )
-            )
-        combined.append(_combined(study, rubric, chosen, gaps, halves.get(rubric)))
+        rows += _predictors(study, rubric, chosen, gaps)
+        combined.append(_combined(study, rubric, chosen, gaps, by_rubric.get(rubric)))
     return Predictors(
         level=level,
         rows=tuple(rows),

@@ -19,7 +19,16 @@ from vaeval_tasks.run import RunDir, now
 from vaeval_tasks.schema import Pair, PairKind, Prompt, Rater, Rating, Response, ResponseStatus, slug
 from vaeval_tasks.tables import append_jsonl, read_jsonl
 
-__all__ = ["JudgeSettings", "JudgeStatus", "JudgeSummary", "Judgement", "judge_pairs", "judgements", "log_path"]
+__all__ = [
+    "JudgeSettings",
+    "JudgeStatus",
+    "JudgeSummary",
+    "Judgement",
+    "judge_pairs",
+    "judgements",
+    "log_path",
+    "write_ratings",
+]
 
 _GIVE_UP_AFTER = 8
 """So many requests in a row without any answer, and the rest are not tried."""
@@ -225,9 +234,7 @@ def judge_pairs(
         ratings = write_ratings(run)
     if silent and not counts and not done:
         raise ServiceError(f"the judge at {client.url} gave no answer: {silent}")
-    bad = Counter(
-        j.detail for j in judgements(run) if j.judge_id == settings.judge_id and j.status is JudgeStatus.malformed
-    )
+    bad = [j for j in judgements(run) if j.judge_id == settings.judge_id and j.status is JudgeStatus.malformed]
     return JudgeSummary(
         judge_id=settings.judge_id,
         asked=len(todo),
@@ -237,7 +244,7 @@ def judge_pairs(
         resumed=len(tasks) - len(todo),
         skipped=found.count(None),
         ratings=ratings[settings.judge_id],
-        reasons=tuple(bad.most_common()),
+        reasons=tuple(Counter(j.detail for j in bad).most_common()),
     )
 
 

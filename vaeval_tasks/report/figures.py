@@ -8,7 +8,18 @@ from dataclasses import dataclass
 
 from vaeval_tasks.report.records import Estimate, MarginGroup, RubricPage, Standing, Tree
 
-__all__ = ["ROW_HEIGHT", "Axis", "Branch", "axis_of", "branches", "elo_axis", "margin_axis", "row_shades"]
+__all__ = [
+    "ROW_HEIGHT",
+    "Axis",
+    "Branch",
+    "Drawing",
+    "all_standings",
+    "axis_of",
+    "branches",
+    "elo_axis",
+    "margin_axis",
+    "row_shades",
+]
 
 ROW_HEIGHT = 26
 """Height of one leaf of the dendrogram, CSS pixels."""

@@ -63,7 +63,7 @@ def _slices(rows: Rows, entities: Sequence[str]) -> tuple[Slice, ...]:
         out.append(
             Slice(
                 group=field,
-                value=value,
+                value=value.replace("_", " ") if field == "condition" else value,
                 n_ratings=inside[0]["slice_ratings"],
                 standings=standings,
                 reason=inside[0].get("reason") or "",

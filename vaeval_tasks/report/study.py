@@ -28,7 +28,10 @@ from vaeval_tasks.run import RunDir
 from vaeval_tasks.schema import Prompt, Response
 from vaeval_tasks.stats import Draws
 
-__all__ = ["BoardSettings", "study_board"]
+__all__ = ["METHODOLOGY", "BoardSettings", "study_board"]
+
+METHODOLOGY = "DAI-S2S-ST, model ranking of 2026-09-17, as vaeval reads it (1)"
+"""What the numbers of a board mean; the number in brackets grows when their meaning changes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +116,7 @@ def _method(run: RunDir, settings: BoardSettings, tables: Mapping[str, Table]) -
         ("Slices", tables["board_slices"].title + "." if "board_slices" in tables else "None."),
         ("Kinds of raters", "People, simulated raters and judge models are never mixed in one fit."),
         ("Seed", f"{settings.seed}, {settings.resamples} resamples, {settings.splits} rater halves"),
+        ("Methodology", METHODOLOGY),
         ("Software", f"vaeval {__version__}"),
         ("Data (SHA-256)", "; ".join(hashes) or "no hashes were kept"),
     )
