@@ -100,18 +100,20 @@ def unique_rows(
     return np.sort(keep[order[np.append(~again, True)]])
 
 
-def _sides(source: Source, sheet: Sheet) -> tuple[Names, Names]:
+def _sides(source: Source, sheet: Sheet, entering: NDArray[np.bool_]) -> tuple[Names, Names]:
     """Return the columns a and b coded over the same sorted names.
 
+    A run's traps play one clip twice; they are not among the rows that enter.
+
     Raises:
-        InputError: a row compares a configuration with itself.
+        InputError: a row that enters compares a configuration with itself.
     """
     first, second = source.identifiers(sheet, "a"), source.identifiers(sheet, "b")
     names = tuple(sorted(set(first.names) | set(second.names)))
     coded = [
         Names(names=names, codes=np.array([names.index(n) for n in side.names])[side.codes]) for side in (first, second)
     ]
-    same = coded[0].codes == coded[1].codes
+    same = (coded[0].codes == coded[1].codes) & entering
     if same.any():
         row = int(np.argmax(same))
         said = f"a and b are both {names[coded[0].codes[row]]!r}; a pair has two different ones"
@@ -142,12 +144,12 @@ def load_ratings(source: Source, table: str = "ratings") -> Ratings:
     score = scores(sheet.column(source.name(sheet, "score")), sheet.path, -CMOS_MAX, CMOS_MAX, source.words)
     rubric = source.rubrics(sheet)
     weight = counts(sheet.column(source.name(sheet, "count")), sheet.path) if counted else np.ones(sheet.rows)
-    a, b = _sides(source, sheet)
+    entering = source.kept(sheet, prompt if known["prompt"] else None, rater if known["rater"] else None)
+    a, b = _sides(source, sheet, entering)
     swap = a.codes > b.codes
     side, side_note = _orientation(source, sheet, canonical=not swap.any())
     low = Names(names=a.names, codes=np.minimum(a.codes, b.codes))
     high = Names(names=a.names, codes=np.maximum(a.codes, b.codes))
-    entering = source.kept(sheet, prompt if known["prompt"] else None, rater if known["rater"] else None)
     rows = np.flatnonzero(entering & ~np.isnan(score) & (weight > 0))
     if len(rows) == 0:
         raise InputError("no rating is left", path=sheet.path)
