@@ -34,3 +34,9 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     from fakes.tiny_omni import save_checkpoint
 
     return {kind: save_checkpoint(kind, tmp_path_factory.mktemp(kind)) for kind in ("q3", "q25")}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the files with browser tests last: Playwright keeps an event loop running in its process until the end."""
+    browser = {item.path for item in items if "playwright" in getattr(item, "fixturenames", ())}
+    items.sort(key=lambda item: item.path in browser)
