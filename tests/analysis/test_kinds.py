@@ -1,10 +1,14 @@
-"""Only main pairs enter an analysis: a run's traps play one clip twice and are no comparison."""
+"""Unusual runs: traps that are no comparisons, and configurations of one model only."""
 
 from __future__ import annotations
 
+import itertools
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from vaeval_tasks.run import RunDir
 from vaeval_tasks.schema import PairKind, Rating
@@ -30,3 +34,26 @@ def test_traps_repeats_and_gold_are_left_out(tmp_path: Path, invoke: Callable[..
         boards.append(done.out)
     assert boards[0] == boards[1]
     assert '"n_ratings": 3' in boards[0]
+
+
+def test_configurations_of_one_model_are_ranked_as_configurations(tmp_path: Path, invoke: Callable[..., Any]) -> None:
+    names = [f"nova/default/{voice}" for voice in ("ann", "bob", "cyd")]
+    rng = np.random.default_rng(0)
+    rows = [
+        Rating(prompt_id=f"p{p}", a=a, b=b, rater_id=f"r{r}", rubric="overall", score=int(rng.integers(-3, 4)))
+        for p in range(6)
+        for r in range(6)
+        for a, b in itertools.combinations(names, 2)
+    ]
+    RunDir(tmp_path / "run").write("ratings", rows, made_by="test")
+    done = invoke("rank", tmp_path / "run", "--ci", "sandwich", "--json")
+    assert done.code == 0, done.err
+    assert {row["entity"] for row in json.loads(done.out)["rows"]} == set(names)
+    done = invoke("tables", tmp_path / "run", "--out", tmp_path / "tables", "--splits", "20", "--resamples", "20")
+    assert done.code == 0, done.err
+    made = {path.stem for path in (tmp_path / "tables").glob("*.csv")}
+    assert {"board", "voice_margin"} <= made
+    assert not made & {"A7", "head_to_head"}
+    done = invoke("rank", tmp_path / "run", "--by", "model")
+    assert done.code == 1
+    assert "there is one model only ('nova')" in done.err

@@ -9,7 +9,7 @@ from pathlib import Path
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.schema import ModelConfig
 
-__all__ = ["Level", "default_level", "entity_names"]
+__all__ = ["Level", "default_level", "entity_names", "tells_models"]
 
 
 class Level(StrEnum):
@@ -29,9 +29,15 @@ def _parts(name: str, configs: Mapping[str, ModelConfig]) -> tuple[str, str, str
     return (parts[0], parts[1], parts[2]) if len(parts) == 3 and all(parts) else None
 
 
+def tells_models(names: Sequence[str], configs: Mapping[str, ModelConfig]) -> bool:
+    """Return whether every name is a known configuration or reads as ``model/thinking/voice``."""
+    return all(_parts(name, configs) for name in names)
+
+
 def default_level(names: Sequence[str], configs: Mapping[str, ModelConfig]) -> Level:
-    """Return ``model`` where every name is a known configuration or ``model/thinking/voice``, else ``config``."""
-    return Level.model if all(_parts(name, configs) for name in names) else Level.config
+    """Return ``model`` where the names tell of two models or more, else ``config``."""
+    models = {parts[0] if (parts := _parts(name, configs)) else None for name in names}
+    return Level.model if None not in models and len(models) > 1 else Level.config
 
 
 def entity_names(

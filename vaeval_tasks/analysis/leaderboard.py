@@ -10,6 +10,7 @@ from typing import Any
 from vaeval_tasks import __version__
 from vaeval_tasks.analysis.entities import Level
 from vaeval_tasks.analysis.ratings import Ratings, restrict
+from vaeval_tasks.errors import EstimationError
 from vaeval_tasks.stats import (
     Clusters,
     Comparisons,
@@ -194,12 +195,17 @@ def rank(
         progress: told how many bootstrap replicates are done.
 
     Raises:
-        EstimationError: a rubric's entities are not all connected, or one is undefeated; see ``stats.fit``.
+        EstimationError: there is one entity only, a rubric's entities are not all connected, or one is undefeated; see
+            ``stats.fit``.
         UnknownNameError: a pair names an entity that there is not.
     """
     data = restrict(ratings.at(level), rubrics)
     for name in {x for pair in pairs for x in pair}:
         data.entity_code(name)
+    if len(data.entities) < 2:
+        raise EstimationError(
+            f"there is one {level.value} only ({data.entities[0]!r}), so there is nothing to rank; try --by config"
+        )
     fits = fit_all(data, engine=settings.engine, ridge=settings.ridge)
     reason = _no_intervals(ratings, data, settings.ci)
     resamples: Resamples | None = None

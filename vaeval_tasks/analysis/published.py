@@ -11,7 +11,7 @@ from vaeval_tasks.analysis.agreement import agreement_rows, agreement_table, spl
 from vaeval_tasks.analysis.boards import board_table
 from vaeval_tasks.analysis.comments import load_comments, theme_rows
 from vaeval_tasks.analysis.engines import engine_table
-from vaeval_tasks.analysis.entities import Level, default_level
+from vaeval_tasks.analysis.entities import Level, default_level, tells_models
 from vaeval_tasks.analysis.leaderboard import Settings, rank
 from vaeval_tasks.analysis.lexicon import load_lexicon
 from vaeval_tasks.analysis.mos import MosTable, load_mos, mos_rows, mos_table
@@ -197,8 +197,9 @@ def _wanted(study: _Study) -> dict[str, tuple[str, Callable[[], Table]]]:
     no_mos = "" if any(row["rubric"] == "overall" for row in mos) else "no MOS ratings of the overall rubric"
     no_prompts = "" if source.prompts else "the run has no prompts"
     no_comments = "" if source.run is not None and source.run.has("comments") else "the run has no comments"
-    plain = "" if study.top is Level.model else "the names of the configurations tell no models and voices"
-    few = plain or ("" if len(models) > 1 else "there is one model")
+    named = tells_models(ratings.data.entities, ratings.configs)
+    plain = "" if named else "the names of the configurations tell no models and voices"
+    few = plain or ("" if study.top is Level.model and len(models) > 1 else "there is one model")
     groups = cache(lambda: _clusters(study))
     return {
         "A1": ("" if source.raters else "the run has no raters", lambda: _a1(study)),
@@ -206,7 +207,7 @@ def _wanted(study: _Study) -> dict[str, tuple[str, Callable[[], Table]]]:
         "A3": ("" if study.splits else "--splits is 0", lambda: _a3(study)),
         "A4": (no_mos, lambda: table_a4(a10)),
         "A5": (no_mos, lambda: table_a5(mos)),
-        "A6": (no_mos or no_prompts or plain, lambda: _a6(study, models)),
+        "A6": (no_mos or no_prompts or few, lambda: _a6(study, models)),
         "A7": (no_mos or few, lambda: table_a7(ratings, mos, models[0], models[1], draws)),
         "A8": ("", lambda: correlation_table(ratings, rubrics)),
         "A9": (no_comments, lambda: _a9(study, order)),
