@@ -121,6 +121,32 @@ def _sides(source: Source, sheet: Sheet, entering: NDArray[np.bool_]) -> tuple[N
     return coded[0], coded[1]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pairs:
+    """The two configurations of every row in canonical order."""
+
+    low: Names
+    high: Names
+    sign: NDArray[np.int64]
+    """-1 where the file names the larger one first, so that its score turns round."""
+    side: NDArray[np.int64]
+    """+1 where the file's ``a`` was shown first, -1 where ``b`` was, 0 where that is not known."""
+    side_note: str
+
+
+def _pairs(source: Source, sheet: Sheet, entering: NDArray[np.bool_]) -> _Pairs:
+    a, b = _sides(source, sheet, entering)
+    swap = a.codes > b.codes
+    side, side_note = _orientation(source, sheet, canonical=not swap.any())
+    return _Pairs(
+        low=Names(names=a.names, codes=np.minimum(a.codes, b.codes)),
+        high=Names(names=a.names, codes=np.maximum(a.codes, b.codes)),
+        sign=np.where(swap, -1, 1),
+        side=side,
+        side_note=side_note,
+    )
+
+
 def load_ratings(source: Source, table: str = "ratings") -> Ratings:
     """Read, check and canonicalise the ratings of a run folder or a plain file.
 
@@ -145,30 +171,25 @@ def load_ratings(source: Source, table: str = "ratings") -> Ratings:
     rubric = source.rubrics(sheet)
     weight = counts(sheet.column(source.name(sheet, "count")), sheet.path) if counted else np.ones(sheet.rows)
     entering = source.kept(sheet, prompt if known["prompt"] else None, rater if known["rater"] else None)
-    a, b = _sides(source, sheet, entering)
-    swap = a.codes > b.codes
-    side, side_note = _orientation(source, sheet, canonical=not swap.any())
-    low = Names(names=a.names, codes=np.minimum(a.codes, b.codes))
-    high = Names(names=a.names, codes=np.maximum(a.codes, b.codes))
+    pair = _pairs(source, sheet, entering)
     rows = np.flatnonzero(entering & ~np.isnan(score) & (weight > 0))
     if len(rows) == 0:
         raise InputError("no rating is left", path=sheet.path)
     if not counted:
-        columns = [rater, prompt, low, high, rubric]
+        columns = [rater, prompt, pair.low, pair.high, rubric]
         rows = unique_rows(rows, columns, source.duplicates, sheet, "rater, pair and rubric")
-    sign = np.where(swap, -1, 1)
     present = np.unique(rubric.codes[rows])
     data = comparisons(
-        entities=a.names,
+        entities=pair.low.names,
         rubrics=rubric.present(rows),
         rubric=np.searchsorted(present, rubric.codes[rows]),
-        a=low.codes[rows],
-        b=high.codes[rows],
+        a=pair.low.codes[rows],
+        b=pair.high.codes[rows],
         rater=rater.codes[rows],
         prompt=prompt.codes[rows],
-        score=(sign * score)[rows].astype(np.int64),
+        score=(pair.sign * score)[rows].astype(np.int64),
         weight=weight[rows],
-        side=(sign * side)[rows],
+        side=(pair.sign * pair.side)[rows],
         scale=CMOS_MAX,
     )
     return Ratings(
@@ -181,7 +202,7 @@ def load_ratings(source: Source, table: str = "ratings") -> Ratings:
         configs=source.configs,
         prompt_info=source.prompts,
         rater_info=source.raters,
-        side_note=side_note,
+        side_note=pair.side_note,
     )
 
 
