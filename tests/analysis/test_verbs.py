@@ -139,6 +139,7 @@ def test_mos_of_one_rater_has_no_interval(ratings_csv: Callable[..., Path], invo
     alone = [row for row in MOS_ROWS if row[2] == "r1"]
     rows = invoke("mos", ratings_csv(alone, MOS_HEADER), "--json", "--resamples", 50).json["rows"]
     assert all(row["low"] is None and row["reason"] for row in rows)
+    assert [type(row["n_ratings"]) for row in rows] == [int, int]
 
 
 def test_the_voice_conversion_challenge(shared_data: Path, invoke: Any) -> None:
