@@ -217,6 +217,11 @@ def test_power_says_when_raters_are_too_few(invoke: Any) -> None:
     assert "plan more raters" in done.err
 
 
+def test_the_example_of_power_reaches_its_target(invoke: Any) -> None:
+    example = invoke("power", "--help").out.split("Example: vaeval ")[1].split("\n\n")[0].split()
+    assert invoke(*example, "--ci", "sandwich", "--studies", 3).code == 0
+
+
 @pytest.mark.parametrize("value", ["nan", "inf"])
 @pytest.mark.parametrize(
     "command",

@@ -69,7 +69,7 @@ def power(
 
     Every plan has 19 configurations, each on every prompt in 10 pairs. Simulated, with the closed formula beside.
 
-    Example: vaeval power --prompts 200 --raters 50 --per-pair 2 --target 20
+    Example: vaeval power --prompts 200 --raters 100 --per-pair 2 --target 25
     """
     from vaeval_tasks.analysis import power as planning
     from vaeval_tasks.analysis.leaderboard import Ci
