@@ -41,6 +41,29 @@ def test_constant_ratings_have_no_alpha(ratings_csv: Callable[..., Path], invoke
     assert "equal" in row["reason"]
 
 
+def test_agreement_where_one_rubric_cannot_be_ranked(ratings_csv: Callable[..., Path], invoke: Any) -> None:
+    raters, prompts = ("r1", "r2", "r3", "r4"), ("p1", "p2", "p3")
+    rows: list[list[object]] = [
+        [p, "x", "y", r, "overall", (i + j) % 3 - 1] for i, p in enumerate(prompts) for j, r in enumerate(raters)
+    ]
+    rows += [[p, a, b, r, "naturalness", 1] for p in prompts for r in raters for a, b in (("x", "y"), ("v", "w"))]
+    result = invoke("agree", ratings_csv(rows), "--splits", 20, "--json").json
+    assert {row["rubric"]: row["n_units"] for row in result["rows"]} == {"overall": 3, "naturalness": 6}
+    halves = {row["rubric"]: row for row in result["split_half"]}
+    assert halves["overall"]["rho"] is not None
+    assert halves["naturalness"]["rho"] is None
+    assert "2 parts that are never compared" in halves["naturalness"]["reason"]
+
+
+def test_music_similarity_of_the_readme(shared_data: Path, invoke: Any) -> None:
+    # eleven queries share no document, so nothing ranks across them; raters still agree or not
+    columns = "prompt=query,a=doc_a,b=doc_b,rater=worker,score=answer"
+    command = ("agree", shared_data / "sigir2010_judgments.csv", "--columns", columns, "--encoding", "latin-1")
+    result = invoke(*command, "--scores", "a=1,b=-1,s=0,=drop", "--splits", 20, "--json").json
+    assert result["rows"][0]["alpha"] is not None
+    assert "11 parts that are never compared" in result["split_half"][0]["reason"]
+
+
 def test_agreement_of_a_table_of_counts_is_refused(ratings_csv: Callable[..., Path], invoke: Any) -> None:
     done = invoke("agree", ratings_csv([["x", "y", 1, 3]], ("a", "b", "score", "count")))
     assert done.code == 1
@@ -116,6 +139,7 @@ def test_mos_of_one_rater_has_no_interval(ratings_csv: Callable[..., Path], invo
     alone = [row for row in MOS_ROWS if row[2] == "r1"]
     rows = invoke("mos", ratings_csv(alone, MOS_HEADER), "--json", "--resamples", 50).json["rows"]
     assert all(row["low"] is None and row["reason"] for row in rows)
+    assert [type(row["n_ratings"]) for row in rows] == [int, int]
 
 
 def test_the_voice_conversion_challenge(shared_data: Path, invoke: Any) -> None:
@@ -155,7 +179,8 @@ def test_themes_of_a_file_and_a_lexicon(ratings_csv: Callable[..., Path], tmp_pa
     rates = {row["entity"]: (row["rate"], row["n_comments"]) for row in invoke(*command).json["rows"]}
     assert rates == {"x": (1.0, 1), "y": (0.0, 2)}
     assert invoke(*command[:2], "--clusters", 9).err.startswith("Error: 3 distinct comments cannot form 9")
-    shown = invoke("themes", path, "--show-lexicon").out
+    shown = invoke("themes", "--show-lexicon").out
+    assert invoke("themes", path, "--show-lexicon").out == shown
     assert "negators" in shown
     assert "empath*" in shown
 
@@ -190,6 +215,47 @@ def test_power_says_when_raters_are_too_few(invoke: Any) -> None:
     done = invoke("power", "--prompts", 40, "--raters", 4, "--studies", 2, "--ci", "sandwich", "--target", 3)
     assert done.code == 1
     assert "plan more raters" in done.err
+
+
+def test_the_example_of_power_reaches_its_target(invoke: Any) -> None:
+    example = invoke("power", "--help").out.split("Example: vaeval ")[1].split("\n\n")[0].split()
+    assert invoke(*example, "--ci", "sandwich", "--studies", 3).code == 0
+
+
+@pytest.mark.parametrize("value", ["nan", "inf"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("power", "--target"),
+        ("rank", "ratings.csv", "--ridge"),
+        ("simulate", "new", "--mos-per-sample"),
+        ("judge", "study", "--model", "m", "--url", "http://127.0.0.1:1/v1", "--timeout"),
+    ],
+)
+def test_a_number_that_is_none_is_a_usage_error(
+    command: tuple[str, ...], value: str, tmp_path: Path, invoke: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = invoke(*command, value)
+    assert done.code == 2
+    assert f"{value} is not a finite number" in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_output_of_another_kind_is_refused_before_anything_is_read(tmp_path: Path, invoke: Any) -> None:
+    done = invoke("rank", tmp_path / "none.csv", "--out", tmp_path / "board.txt")
+    assert done.code == 1
+    assert done.err == f"Error: {tmp_path / 'board.txt'}: cannot be written; name a .json, .csv or .md file\n"
+
+
+def test_an_output_that_cannot_be_written_is_one_line(
+    ratings_csv: Callable[..., Path], good_rows: list[list[object]], tmp_path: Path, invoke: Any
+) -> None:
+    path = ratings_csv(good_rows)
+    done = invoke("rank", path, "--ci", "sandwich", "--out", path / "board.json")  # below a file
+    assert done.code == 1
+    assert done.err.startswith(f"Error: {path}")
+    assert len(done.err.splitlines()) == 1
 
 
 def test_simulate_says_what_it_wrote(tmp_path: Path, invoke: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from vaeval_tasks.analysis.entities import Level
 from vaeval_tasks.analysis.ratings import Ratings, restrict
 from vaeval_tasks.analysis.table import Table
+from vaeval_tasks.errors import EstimationError
 from vaeval_tasks.rubrics import BY_KEY, Family
 from vaeval_tasks.stats import Agreement, Comparisons, Orientation, Progress, SplitHalf, Weights, agreement, split_half
 
@@ -86,6 +87,22 @@ def _split_row(level: Level, found: SplitHalf) -> dict[str, Any]:
     }
 
 
+def _unranked_row(level: Level, data: Comparisons, rubric: str, splits: int, reason: str) -> dict[str, Any]:
+    """Return the row of a rubric whose full data have no finite ranking: null, with the reason."""
+    counted = SplitHalf(
+        rubric=rubric,
+        mean=None,
+        sd=None,
+        n_splits=0,
+        n_undefined=splits,
+        ridged=0,
+        n_entities=len(data.entities),
+        n_raters=data.n_raters,
+        reason=reason,
+    )
+    return _split_row(level, counted)
+
+
 def split_half_rows(
     ratings: Ratings,
     rubrics: Sequence[str],
@@ -97,6 +114,9 @@ def split_half_rows(
     progress: Progress | None = None,
 ) -> list[dict[str, Any]]:
     """Return the split-half Spearman correlation per rubric, at each level (it depends on how many entities there are).
+
+    Where a rubric's ratings have no finite ranking, the rubrics are split one by one and that one's row is null with
+    the reason.
 
     Args:
         ratings: the loaded ratings.
@@ -110,8 +130,17 @@ def split_half_rows(
     rows = []
     for level in levels:
         data: Comparisons = restrict(ratings.at(level), rubrics)
-        found = split_half(data, splits=splits, seed=seed, threads=threads, progress=progress)
-        rows += [_split_row(level, half) for half in found]
+        try:
+            found = split_half(data, splits=splits, seed=seed, threads=threads, progress=progress)
+            rows += [_split_row(level, half) for half in found]
+        except EstimationError as error:
+            if len(rubrics) == 1:
+                rows.append(_unranked_row(level, data, rubrics[0], splits, str(error)))
+                continue
+            for rubric in rubrics:
+                rows += split_half_rows(
+                    ratings, (rubric,), (level,), splits=splits, seed=seed, threads=threads, progress=progress
+                )
     return rows
 
 

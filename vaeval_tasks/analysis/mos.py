@@ -88,7 +88,7 @@ def _row(found: MosSummary, levels: Sequence[int]) -> dict[str, Any]:
         "mos": found.mean,
         "low": found.interval.low,
         "high": found.interval.high,
-        "n_ratings": found.coverage.n_ratings,
+        "n_ratings": int(found.coverage.n_ratings),
         "n_raters": found.coverage.n_raters,
         "n_prompts": found.coverage.n_prompts,
         "n_samples": found.n_samples,

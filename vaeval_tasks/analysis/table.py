@@ -14,7 +14,7 @@ from typing import Any
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.files import write_text
 
-__all__ = ["Table", "plain", "write_result"]
+__all__ = ["Table", "plain", "require_ending", "write_result"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,17 +102,26 @@ def plain(value: Any) -> Any:
     return [plain(v) for v in value]
 
 
+def require_ending(path: Path) -> None:
+    """Raise if a result cannot be written to a file of that name.
+
+    Raises:
+        InputError: the ending is none of ``.json``, ``.csv``, ``.md``.
+    """
+    if path.suffix not in (".json", ".csv", ".md"):
+        raise InputError("cannot be written; name a .json, .csv or .md file", path=path)
+
+
 def write_result(path: Path, result: Mapping[str, Any], tables: Sequence[Table]) -> None:
     """Write a verb's result to one file, by its ending: the JSON object, or its first table as CSV or Markdown.
 
     Raises:
         InputError: the ending is none of ``.json``, ``.csv``, ``.md``.
     """
+    require_ending(path)
     if path.suffix == ".json":
         write_text(path, json.dumps(plain(result), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     elif path.suffix == ".csv":
         write_text(path, tables[0].csv())
-    elif path.suffix == ".md":
-        write_text(path, "\n".join(t.markdown() for t in tables))
     else:
-        raise InputError("cannot be written; name a .json, .csv or .md file", path=path)
+        write_text(path, "\n".join(t.markdown() for t in tables))

@@ -87,6 +87,11 @@ def main(args: list[str] | None = None) -> int:
     except VaevalError as error:
         click.echo(f"Error: {error}", err=True)
         sys.exit(1)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        click.echo(f"Error: {error.filename}: {error.strerror}", err=True)
+        sys.exit(1)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

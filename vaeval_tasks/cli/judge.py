@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from vaeval_tasks.cli.sources import FiniteRange
+
 __all__ = ["judge"]
 
 
@@ -25,9 +27,7 @@ __all__ = ["judge"]
 )
 @click.option("--max-tokens", type=click.IntRange(min=1), default=1024, show_default=True)
 @click.option("--concurrency", type=click.IntRange(min=1), default=4, show_default=True)
-@click.option(
-    "--timeout", type=click.FloatRange(min=0, min_open=True), default=180.0, show_default=True, help="Seconds."
-)
+@click.option("--timeout", type=FiniteRange(min=0, min_open=True), default=180.0, show_default=True, help="Seconds.")
 @click.option("--retry-malformed", is_flag=True, help="Ask again where the last answer was malformed.")
 def judge(
     run: Path,

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from vaeval_tasks.cli.sources import (
+    FiniteRange,
     bar,
     emit,
     level_option,
@@ -39,7 +40,7 @@ __all__ = ["rank"]
     help="Rater-and-prompt bootstrap (as published), two-way clustered sandwich, or independent sessions.",
 )
 @resample_options
-@click.option("--ridge", type=click.FloatRange(min=0), default=0.0, help="Penalty where no finite fit exists. [0]")
+@click.option("--ridge", type=FiniteRange(min=0), default=0.0, help="Penalty where no finite fit exists. [0]")
 @click.option("--difference", nargs=2, multiple=True, metavar="A B", help="The interval of A less B; may be repeated.")
 @click.option("--side", is_flag=True, help="Also look for an advantage of the side shown first.")
 @output_options

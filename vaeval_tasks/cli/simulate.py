@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from vaeval_tasks.cli.sources import bar, emit, output_options
+from vaeval_tasks.cli.sources import FiniteRange, bar, emit, output_options
 
 __all__ = ["power", "simulate"]
 
@@ -18,12 +18,12 @@ __all__ = ["power", "simulate"]
 @click.option("--raters", type=click.IntRange(min=1), default=283, show_default=True, help="Raters of pairs.")
 @click.option("--per-pair", type=click.IntRange(min=1), default=2, show_default=True, help="Raters of one pair.")
 @click.option(
-    "--completion", type=click.FloatRange(0, 1, min_open=True), default=0.96, show_default=True, help="Tasks done."
+    "--completion", type=FiniteRange(0, 1, min_open=True), default=0.96, show_default=True, help="Tasks done."
 )
 @click.option("--mos-raters", type=click.IntRange(min=1), default=251, show_default=True)
-@click.option("--mos-per-sample", type=click.FloatRange(min=0), default=1.55, show_default=True, help="0: no MOS.")
+@click.option("--mos-per-sample", type=FiniteRange(min=0), default=1.55, show_default=True, help="0: no MOS.")
 @click.option(
-    "--comment-rate", type=click.FloatRange(0, 1), default=0.3, show_default=True, help="MOS tasks with a comment."
+    "--comment-rate", type=FiniteRange(0, 1), default=0.3, show_default=True, help="MOS tasks with a comment."
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 def simulate(run: Path, per_pair: int, seed: int, **shape: Any) -> None:
@@ -47,7 +47,7 @@ def simulate(run: Path, per_pair: int, seed: int, **shape: Any) -> None:
 @click.option("--prompts", type=click.IntRange(min=2), default=819, show_default=True)
 @click.option("--raters", type=click.IntRange(min=2), default=283, show_default=True)
 @click.option("--per-pair", type=click.IntRange(min=1), default=2, show_default=True, help="Ratings of one pair.")
-@click.option("--target", type=click.FloatRange(min=1), help="Also: how many ratings for intervals of +-TARGET Elo?")
+@click.option("--target", type=FiniteRange(min=1), help="Also: how many ratings for intervals of +-TARGET Elo?")
 @click.option("--ci", type=click.Choice(["bootstrap", "sandwich", "iid"]), default="bootstrap", show_default=True)
 @click.option("--studies", type=click.IntRange(min=1), default=10, show_default=True, help="Simulated studies a plan.")
 @click.option("--resamples", type=click.IntRange(min=20), default=200, show_default=True, help="Bootstrap resamples.")
@@ -69,7 +69,7 @@ def power(
 
     Every plan has 19 configurations, each on every prompt in 10 pairs. Simulated, with the closed formula beside.
 
-    Example: vaeval power --prompts 200 --raters 50 --per-pair 2 --target 20
+    Example: vaeval power --prompts 200 --raters 100 --per-pair 2 --target 25
     """
     from vaeval_tasks.analysis import power as planning
     from vaeval_tasks.analysis.leaderboard import Ci

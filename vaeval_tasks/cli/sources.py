@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ import click
 from tqdm import tqdm
 
 __all__ = [
+    "FiniteRange",
     "bar",
     "emit",
     "level_option",
@@ -25,6 +27,17 @@ __all__ = [
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class FiniteRange(click.FloatRange):
+    """A number within limits; ``nan`` and ``inf``, which click lets through, are none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number, or fail as a usage error."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
 
 
 def pairs_of(option: str, texts: Sequence[str], *, split_commas: bool = True) -> list[tuple[str, str]]:
@@ -123,11 +136,25 @@ def level_option(command: F) -> F:
     )(command)
 
 
+def _writable(ctx: click.Context, param: click.Parameter, path: Path | None) -> Path | None:
+    """Refuse a file that could not be written in the end, before anything is computed."""
+    from vaeval_tasks.analysis.table import require_ending
+
+    if path is not None:
+        require_ending(path)
+    return path
+
+
 def output_options(command: F) -> F:
     """Add ``--json`` and ``--out``."""
     for decorate in (
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table."),
-        click.option("--out", type=click.Path(path_type=Path), help="Write to a .json, .csv or .md file as well."),
+        click.option(
+            "--out",
+            type=click.Path(path_type=Path, dir_okay=False),
+            callback=_writable,
+            help="Write to a .json, .csv or .md file as well.",
+        ),
     ):
         command = decorate(command)
     return command

@@ -12,6 +12,15 @@ from vaeval_tasks.cli.sources import emit, level_option, output_options, resampl
 __all__ = ["themes"]
 
 
+def _show_lexicon(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:
+    """Print the ten published themes and stop; nothing else that the verb is given is read."""
+    from vaeval_tasks.analysis.lexicon import DEFAULT
+
+    if wanted:
+        click.echo(DEFAULT.read_text(encoding="utf-8"), nl=False)
+        ctx.exit()
+
+
 @click.command()
 @source_options
 @level_option
@@ -21,14 +30,20 @@ __all__ = ["themes"]
 @click.option(
     "--clusters", type=click.IntRange(min=0), default=8, show_default=True, help="Unsupervised clusters; 0 for none."
 )
-@click.option("--show-lexicon", is_flag=True, help="Print the lexicon that is used, to copy and edit, and stop.")
+@click.option(
+    "--show-lexicon",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_lexicon,
+    help="Print the published lexicon, to copy and edit, and stop; needs no SOURCE.",
+)
 @resample_options
 @output_options
 def themes(
     by: str | None,
     lexicon: Path | None,
     clusters: int,
-    show_lexicon: bool,
     seed: int,
     resamples: int,
     as_json: bool,
@@ -47,9 +62,6 @@ def themes(
     from vaeval_tasks.stats import Draws
 
     words = load_lexicon(lexicon or DEFAULT)
-    if show_lexicon:
-        click.echo((lexicon or DEFAULT).read_text(encoding="utf-8"), nl=False)
-        return
     comments = found_in.load_comments(source_of(reading))
     level = Level(by) if by else default_level(comments.configs, comments.known)
     draws = Draws(replicates=resamples, seed=seed)
