@@ -115,8 +115,9 @@ def test_vaeval_score_without_a_judge_says_what_to_give(run: RunDir, capsys: pyt
 
 def test_vaeval_score_without_responses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for folder, message in ((tmp_path, "there are no responses"), (tmp_path / "none", "no such run folder")):
-        with pytest.raises(SystemExit):
+        with pytest.raises(SystemExit) as caught:
             main(["score", str(folder)])
+        assert caught.value.code == 1
         assert message in capsys.readouterr().err
 
 

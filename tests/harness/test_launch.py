@@ -158,3 +158,19 @@ def test_other_commands_of_the_harness_know_our_tasks(lm_eval_: Run) -> None:
 def test_bad_data_is_one_line(lm_eval_: Run) -> None:
     err = lm_eval_("--model", "vaeval-tone", "--tasks", "speaking_safety", "--metadata", "dataset_path=nowhere", code=1)
     assert "Error: nowhere: no such folder; give --metadata dataset_path=DIR" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("vaeval-replay", "--tasks", "speaking_safety"), "needs responses; give --model_args responses="),
+        (("vaeval-tone", "--tasks", "speaking_safty"), "Tasks not found: speaking_safty; see: vaeval tasks list"),
+    ],
+)
+def test_a_missing_argument_and_a_misspelt_task_are_one_line(
+    lm_eval_: Run, hub_folder: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    metadata = ("--metadata", f"dataset_path={hub_folder}", "profile=offline")
+    err = lm_eval_("--model", *arguments, *metadata, code=1)
+    assert message in err.splitlines()[-1]
+    assert "Traceback" not in err

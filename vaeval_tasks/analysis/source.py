@@ -162,6 +162,8 @@ class Source:
     def _of_kind(self, rater: Names, keep: NDArray[np.bool_]) -> NDArray[np.bool_]:
         kinds = [self.raters[name].kind if name in self.raters else "human" for name in rater.names]
         present = sorted({kinds[code] for code in np.unique(rater.codes[keep])})
+        if not present:
+            raise InputError("no rating is left to analyse", path=self.path)
         if self.rater_kind and self.rater_kind not in present:
             raise UnknownNameError("kind of rater", self.rater_kind, present, where=str(self.path))
         if not self.rater_kind and len(present) > 1:

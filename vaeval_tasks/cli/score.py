@@ -37,7 +37,7 @@ def score(run: Path, profile: str, seed: int, as_json: bool, **options: str | No
     folder = RunDir.existing(run)
     responses = latest(folder.responses())
     if not responses:
-        raise click.UsageError(f"{run}: there are no responses; make some with vaeval lm-eval or vaeval generate")
+        raise InputError("there are no responses; make some with vaeval lm-eval or vaeval generate", path=run)
     before = read_results(folder)
     try:
         scorers = profiles.load_scorers(profile, **{name: v for name, v in options.items() if v is not None})

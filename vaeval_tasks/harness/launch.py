@@ -57,7 +57,12 @@ def launch(arguments: Sequence[str]) -> None:
     config = _config(getattr(parsed, "config", None))
     parsed.include_path = _include_paths(parsed, config)
     root = _prepare(parsed, config) if parsed.command == "run" else None
-    cli.execute(parsed)
+    try:
+        cli.execute(parsed)
+    except ValueError as error:
+        if not str(error).startswith("Tasks not found"):
+            raise
+        raise InputError(f"{error}; see: vaeval tasks list") from None
     if root is not None and rank() == 0:
         _conclude(root)
 

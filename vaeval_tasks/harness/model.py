@@ -81,12 +81,20 @@ class SpeechLM(LM):
 
         Raises:
             UnknownNameError: there is no such argument.
+            InputError: one that the model needs is missing.
         """
         known = {name for base in (cls, SpeechLM) for name in inspect.signature(base).parameters}
         known -= {"config", "common"}
         for name in arg_dict:
             if name not in known:
                 raise UnknownNameError("model argument", name, known)
+        for name, parameter in inspect.signature(cls).parameters.items():
+            if (
+                parameter.kind is parameter.KEYWORD_ONLY
+                and parameter.default is parameter.empty
+                and name not in arg_dict
+            ):
+                raise InputError(f"the model needs {name}; give --model_args {name}=...")
         return cls(**arg_dict, **{k: v for k, v in (additional_config or {}).items() if v is not None})
 
     @classmethod
