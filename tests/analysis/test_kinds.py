@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from vaeval_tasks.run import RunDir
-from vaeval_tasks.schema import PairKind, Rating
+from vaeval_tasks.schema import PairKind, Rater, Rating
 
 
 def _rating(rater: str, a: str, b: str, score: int, kind: PairKind = PairKind.main) -> Rating:
@@ -57,3 +57,13 @@ def test_configurations_of_one_model_are_ranked_as_configurations(tmp_path: Path
     done = invoke("rank", tmp_path / "run", "--by", "model")
     assert done.code == 1
     assert "there is one model only ('nova')" in done.err
+
+
+def test_a_run_of_practice_pairs_only_has_nothing_to_rank(tmp_path: Path, invoke: Callable[..., Any]) -> None:
+    run = RunDir(tmp_path / "run")
+    run.write("ratings", [_rating("r1", "a", "b", 2, PairKind.train)], made_by="test")
+    run.write("raters", [Rater(rater_id="r1")], made_by="test")
+    done = invoke("rank", run.root)
+    assert done.code == 1
+    assert done.err.count("\n") == 1
+    assert "no rating is left" in done.err

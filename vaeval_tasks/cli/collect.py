@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import click
 
+from vaeval_tasks.cli.sources import FiniteRange
 from vaeval_tasks.collect import backup as backups
 from vaeval_tasks.collect import driver, identity, preference
 from vaeval_tasks.collect import serve as server
@@ -47,13 +48,13 @@ def _settings(options: dict[str, Any]) -> dict[str, Any]:
     help="A prompt of which a response has no sound: stop, or leave it out for all configurations.",
 )
 @click.option("--overall", type=click.Choice(["first", "last"]), help="Where the overall question is asked. [last]")
-@click.option("--loudness", type=float, metavar="LUFS", help="Bring responses to this loudness. [as they are]")
+@click.option("--loudness", type=FiniteRange(), metavar="LUFS", help="Bring responses to this loudness. [as they are]")
 @click.option("--mos-raters", type=click.IntRange(1), help="Raters per response in a MOS study. [2]")
 @click.option("--lease", type=click.IntRange(1), metavar="MINUTES", help="Before an abandoned task is given on. [30]")
 @click.option("--lease-cap", type=click.IntRange(1), metavar="MINUTES", help="A task can be held at most. [120]")
 @click.option("--accept-late/--refuse-late", default=None, help="Count late answers while the slot is free. [refuse]")
-@click.option("--dwell", type=click.FloatRange(0, 1), help="Share of the clips' length that must pass. [0.9]")
-@click.option("--coverage", type=click.FloatRange(0, 1), help="Share of each clip that must be played. [0.95]")
+@click.option("--dwell", type=FiniteRange(0, 1), help="Share of the clips' length that must pass. [0.9]")
+@click.option("--coverage", type=FiniteRange(0, 1), help="Share of each clip that must be played. [0.95]")
 @click.option("--check-every", type=click.IntRange(1), metavar="N", help="A trap or gold task each N tasks. [12]")
 @click.option("--repeat-gap", type=click.IntRange(1), metavar="N", help="Tasks between a pair and its repeat. [10]")
 @click.option("--break-every", type=click.IntRange(1), metavar="N", help="Offer a break after N tasks. [20]")
@@ -159,7 +160,7 @@ def delete(run: Path, rater_id: str, db: str | None) -> None:
 @click.option("--run", type=click.Path(path_type=Path), required=True, help="The run that is served.")
 @click.option("--raters", type=click.IntRange(1), default=10, show_default=True, help="Simulated raters at once.")
 @click.option("--tasks", type=click.IntRange(1), help="Stop each after so many tasks. [to the end]")
-@click.option("--ramp", type=click.FloatRange(0), default=0.0, show_default=True, help="Seconds until all have come.")
+@click.option("--ramp", type=FiniteRange(0), default=0.0, show_default=True, help="Seconds until all have come.")
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--truth", type=click.Path(path_type=Path, dir_okay=False), help="JSON of Elo points by configuration.")
 def drive(url: str, run: Path, raters: int, tasks: int | None, ramp: float, seed: int, truth: Path | None) -> None:
