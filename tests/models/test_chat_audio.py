@@ -204,7 +204,7 @@ def test_the_rate_of_a_file_is_kept(make_speech):
     answer = fresh()
     data = base64.b64encode(wav_bytes(make_speech(0.2, 22050))).decode()
     read_completion({"choices": [{"message": {"audio": {"data": data}}}]}, answer)
-    assert answer.reply(ResponseStatus.ok).audio.rate == 22050
+    assert answer.finish().audio.rate == 22050
 
 
 def test_prompts_of_any_form(serve, ask, tmp_path):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+import json
+from dataclasses import dataclass
 from typing import Any
 
 from vaeval_tasks.files import sha256_bytes
 from vaeval_tasks.models.clock import Clock
 
-__all__ = ["BadAudioError", "Recorder", "audio_stub", "decode_base64", "hide", "scrub"]
+__all__ = ["BadAudioError", "Message", "Recorder", "audio_stub", "decode_base64", "hide", "message", "scrub"]
 
 _URL_SAFE = str.maketrans("-_", "+/")
 
@@ -40,6 +42,21 @@ def hide(message: dict[str, Any], *path: str) -> dict[str, Any]:
     key, *rest = path
     inner = hide(message[key], *rest) if rest else audio_stub(decode_base64(message[key]))
     return {**message, key: inner}
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A JSON message that is ready to be sent as often as it is needed."""
+
+    wire: bytes
+    """UTF-8 JSON."""
+    shown: dict[str, Any]
+    """What is kept of it: its audio replaced."""
+
+
+def message(content: dict[str, Any], shown: dict[str, Any] | None = None) -> Message:
+    """Return content as a message; ``shown`` is what to keep of it where it holds audio."""
+    return Message(json.dumps(content, ensure_ascii=False).encode(), content if shown is None else shown)
 
 
 def scrub(text: str, *keys: str) -> str:

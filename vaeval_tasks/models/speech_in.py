@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
 
 from vaeval_tasks.audio import Clip, read_audio
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.models.protocol import Conversation, Turn
+from vaeval_tasks.models.record import Message, audio_stub, message
 
 __all__ = [
     "ROLE_MARK",
+    "Speech",
     "chunks",
     "clips",
     "data_url",
@@ -23,6 +28,7 @@ __all__ = [
     "pcm",
     "plain_system",
     "question",
+    "speech",
 ]
 
 ROLE_MARK = "<audio>"
@@ -67,6 +73,50 @@ async def clips(turn: Turn, rate: int) -> list[Clip]:
 async def pcm(turn: Turn, rate: int) -> bytes:
     """Return a turn's clips in playing order as one stretch of PCM; see :func:`clips`."""
     return b"".join(clip.pcm16() for clip in await clips(turn, rate))
+
+
+Form = Callable[[Any], dict[str, Any]]
+"""Puts a piece of audio, base64 or what stands for it, into a provider's message."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Speech:
+    """A turn's clips as messages that are ready to be sent."""
+
+    stub: dict[str, Any]
+    """What stands for the whole of it in a request."""
+    messages: tuple[Message, ...]
+
+
+_ready: WeakValueDictionary[Any, Speech] = WeakValueDictionary()
+_coming: dict[Any, asyncio.Task[Speech]] = {}
+
+
+async def speech(turn: Turn, rate: int, form: Form, seconds: float = 0.2) -> Speech:
+    """Return a turn's clips in playing order as messages of ``seconds`` each; see :func:`clips`.
+
+    Sessions that ask about one turn at the same time, as the configurations of a provider do, share the work and the
+    memory.
+    """
+    key = (turn.audio, rate, form, seconds)
+    if (found := _ready.get(key)) is not None:
+        return found
+    loop = asyncio.get_running_loop()
+    at_work = (loop, *key)
+    if at_work not in _coming:
+        _coming[at_work] = loop.create_task(asyncio.to_thread(_prepare, turn, rate, form, seconds))
+        _coming[at_work].add_done_callback(lambda _: _coming.pop(at_work))
+    found = _ready[key] = await asyncio.shield(_coming[at_work])
+    return found
+
+
+def _prepare(turn: Turn, rate: int, form: Form, seconds: float) -> Speech:
+    data = b"".join(clip.pcm16() for clip in _read(turn, rate))
+    messages = (
+        message(form(base64.b64encode(piece).decode()), form(audio_stub(piece)))
+        for piece in chunks(data, rate, seconds)
+    )
+    return Speech(audio_stub(data), tuple(messages))
 
 
 def chunks(data: bytes, rate: int, seconds: float = 0.2) -> Iterator[bytes]:
