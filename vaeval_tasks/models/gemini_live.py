@@ -17,7 +17,7 @@ from vaeval_tasks.errors import InputError, ServiceError
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.protocol import Conversation, Reply, Turn
 from vaeval_tasks.models.providers import address, secret
-from vaeval_tasks.models.record import Message, audio_stub, decode_base64, hide, message
+from vaeval_tasks.models.record import Message, decode_base64, hide, message
 from vaeval_tasks.models.speech_in import (
     Speech,
     earlier,
@@ -146,25 +146,11 @@ def _audio(mime: str) -> Callable[[Any], dict[str, Any]]:
 async def _receive(socket: Socket, answer: Answer) -> dict[str, Any]:
     """Return the next message; the ``data`` of its parts that bring sound is PCM."""
     got = await socket.receive()
-    content = got.get("serverContent")
-    if not isinstance(content, dict) or not isinstance(content.get("modelTurn"), dict):
-        answer.recorder.received(got)
-        return got
-    turn = {"parts": [], **content["modelTurn"]}
-    heard = {**turn, "parts": [_decoded(part) for part in turn["parts"] or []]}
-    shown = {**turn, "parts": [_stubbed(part) for part in heard["parts"]]}
-    answer.recorder.received({**got, "serverContent": {**content, "modelTurn": shown}})
-    return {**got, "serverContent": {**content, "modelTurn": heard}}
-
-
-def _decoded(part: dict[str, Any]) -> dict[str, Any]:
-    data = part.get("inlineData")
-    return {**part, "inlineData": {**data, "data": decode_base64(data.get("data"))}} if data else part
-
-
-def _stubbed(part: dict[str, Any]) -> dict[str, Any]:
-    data = part.get("inlineData")
-    return {**part, "inlineData": {**data, "data": audio_stub(data["data"])}} if data else part
+    for part in ((got.get("serverContent") or {}).get("modelTurn") or {}).get("parts") or []:
+        if data := part.get("inlineData"):
+            data["data"] = decode_base64(data.get("data"))
+    answer.recorder.received(got)
+    return got
 
 
 async def _set_up(socket: Socket, answer: Answer, setup: dict[str, Any], config: ModelConfig) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 from vaeval_tasks.audio import wav_bytes
 from vaeval_tasks.files import sha256_bytes, write_bytes, write_text
 from vaeval_tasks.models.protocol import Reply
+from vaeval_tasks.models.record import event_line
 from vaeval_tasks.run import RunDir, now
 from vaeval_tasks.schema import Response, slug
 
@@ -43,8 +43,7 @@ def keep_reply(run: RunDir, response: Response, reply: Reply, *, name: str) -> R
         write_bytes(f"{root}/{provisional}", wav_bytes(reply.provisional))
     if reply.events:
         events = f"events/{name}.{response.attempts}.jsonl"
-        lines = (json.dumps(event, ensure_ascii=False) for event in reply.events)
-        write_text(f"{root}/{events}", "\n".join(lines) + "\n")
+        write_text(f"{root}/{events}", "".join(map(event_line, reply.events)))
 
     return replace(
         response,

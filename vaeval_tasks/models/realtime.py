@@ -172,12 +172,10 @@ def _create(item: dict[str, Any]) -> dict[str, Any]:
 async def _receive(socket: Socket, answer: Answer) -> dict[str, Any]:
     """Return the next event; the ``delta`` of one that brings sound is PCM."""
     event = await socket.receive()
-    if event.setdefault("type", "") != "response.output_audio.delta":
-        answer.recorder.received(event)
-        return event
-    sound = decode_base64(event.get("delta"))
-    answer.recorder.received({**event, "delta": audio_stub(sound)})
-    return {**event, "delta": sound}
+    if event.setdefault("type", "") == "response.output_audio.delta":
+        event["delta"] = decode_base64(event.get("delta"))
+    answer.recorder.received(event)
+    return event
 
 
 def _permanent(event: dict[str, Any], config: ModelConfig) -> None:

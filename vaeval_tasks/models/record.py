@@ -10,7 +10,17 @@ from typing import Any
 from vaeval_tasks.files import sha256_bytes
 from vaeval_tasks.models.clock import Clock
 
-__all__ = ["BadAudioError", "Message", "Recorder", "audio_stub", "decode_base64", "hide", "message", "scrub"]
+__all__ = [
+    "BadAudioError",
+    "Message",
+    "Recorder",
+    "audio_stub",
+    "decode_base64",
+    "event_line",
+    "hide",
+    "message",
+    "scrub",
+]
 
 _URL_SAFE = str.maketrans("-_", "+/")
 
@@ -35,6 +45,14 @@ def decode_base64(text: Any) -> bytes:
 def audio_stub(data: bytes) -> dict[str, Any]:
     """Return what stands for audio in a log."""
     return {"bytes": len(data), "sha256": sha256_bytes(data)}
+
+
+def event_line(event: dict[str, Any]) -> str:
+    """Return an event as one line of JSON, with audio as length and hash.
+
+    The hash is taken here and not when the audio comes: what happens between two messages makes the others wait.
+    """
+    return json.dumps(event, ensure_ascii=False, default=audio_stub) + "\n"
 
 
 def hide(message: dict[str, Any], *path: str) -> dict[str, Any]:
@@ -82,7 +100,7 @@ class Recorder:
         self._keep("sent", message)
 
     def received(self, message: dict[str, Any]) -> None:
-        """Keep a message from the provider, its audio already replaced."""
+        """Keep a message from the provider; where it has audio, that is ``bytes`` already."""
         self._keep("received", message)
 
     def asked(self) -> None:

@@ -28,6 +28,7 @@ __all__ = [
     "pcm",
     "plain_system",
     "question",
+    "read_clips",
     "speech",
 ]
 
@@ -53,7 +54,12 @@ def earlier(conversation: Conversation) -> tuple[Turn, ...]:
     return conversation.turns[:-1]
 
 
-def _read(turn: Turn, rate: int) -> list[Clip]:
+def read_clips(turn: Turn, rate: int) -> list[Clip]:
+    """Read a turn's clips, mixed to mono and resampled.
+
+    Raises:
+        InputError: a clip cannot be read or holds no samples.
+    """
     found = [read_audio(path).at(rate) for path in turn.audio]
     for path, clip in zip(turn.audio, found, strict=True):
         if len(clip.samples) == 0:
@@ -62,12 +68,8 @@ def _read(turn: Turn, rate: int) -> list[Clip]:
 
 
 async def clips(turn: Turn, rate: int) -> list[Clip]:
-    """Read a turn's clips, mixed to mono and resampled, in a thread.
-
-    Raises:
-        InputError: a clip cannot be read or holds no samples.
-    """
-    return await asyncio.to_thread(_read, turn, rate)
+    """Read a turn's clips in a thread; see :func:`read_clips`."""
+    return await asyncio.to_thread(read_clips, turn, rate)
 
 
 async def pcm(turn: Turn, rate: int) -> bytes:
@@ -93,7 +95,7 @@ _coming: dict[Any, asyncio.Task[Speech]] = {}
 
 
 async def speech(turn: Turn, rate: int, form: Form, seconds: float = 0.2) -> Speech:
-    """Return a turn's clips in playing order as messages of ``seconds`` each; see :func:`clips`.
+    """Return a turn's clips in playing order as messages of ``seconds`` each; see :func:`read_clips`.
 
     Sessions that ask about one turn at the same time, as the configurations of a provider do, share the work and the
     memory.
@@ -111,7 +113,7 @@ async def speech(turn: Turn, rate: int, form: Form, seconds: float = 0.2) -> Spe
 
 
 def _prepare(turn: Turn, rate: int, form: Form, seconds: float) -> Speech:
-    data = b"".join(clip.pcm16() for clip in _read(turn, rate))
+    data = b"".join(clip.pcm16() for clip in read_clips(turn, rate))
     messages = (
         message(form(base64.b64encode(piece).decode()), form(audio_stub(piece)))
         for piece in chunks(data, rate, seconds)
