@@ -86,6 +86,11 @@ def measure(case: str, sessions: int, waves: int) -> float:
         f"({loop / count * 1e3:.2f} of it in the event loop), server {theirs / count * 1e3:.2f} ms; "
         f"others kept {others:.1f} of {os.cpu_count()} cores busy, load {os.getloadavg()[0]:.1f}"
     )
+    rate = sessions / DELAY
+    print(
+        f"{case:10} the ideal of {rate:.0f}/s would keep {(own + theirs) / count * rate:.2f} cores busy, "
+        f"and one of them {loop / count * rate:.0%} with the event loop"
+    )
     if ratio < GOAL and others > 0.2:
         print(f"{case:10} the machine was too busy to tell whether {GOAL} is reached")
     return ratio

@@ -18,7 +18,7 @@ from vaeval_tasks.generate.plan import Job, Plan
 from vaeval_tasks.generate.store import Store, unwritable
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.protocol import Conversation, Reply, SpeechModel, Turn
-from vaeval_tasks.models.providers import create_model
+from vaeval_tasks.models.providers import create_model, provider
 from vaeval_tasks.models.retry import Asked, ask
 from vaeval_tasks.run import RunDir
 from vaeval_tasks.schema import ModelConfig, Prompt, Response, ResponseStatus
@@ -27,6 +27,10 @@ __all__ = ["Outcome", "compact", "generate", "stopped_error"]
 
 
 _MOST_THREADS = 64
+
+_GAP_S = 0.003
+"""Between two requests: about what one costs this process. Sessions that begin together stay together, are all done
+at once, and then all wait; one after another they keep the services busy."""
 
 
 @dataclass(slots=True)
@@ -54,6 +58,8 @@ class _Engine:
         self._models: dict[str, SpeechModel] = {}
         self._adapters: dict[str, SpeechModel] = {}
         """The models once more, by configuration."""
+        self._next_start = 0.0
+        """When the next request may begin, on the loop's clock."""
         self._checked: set[str] = set()
         """Prompts whose file was found to be the right one."""
         self.outcome = Outcome()
@@ -64,8 +70,8 @@ class _Engine:
         threads = min(_MOST_THREADS, 4 + sum(self._plan.sessions.values()))
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(threads, "vaeval"))
         workers = []
-        for provider, sessions in self._plan.sessions.items():
-            jobs = deque(job for job in self._plan.jobs if job.config.provider == provider)
+        for name, sessions in self._plan.sessions.items():
+            jobs = deque(job for job in self._plan.jobs if job.config.provider == name)
             workers += [self._work(jobs) for _ in range(min(sessions, len(jobs)))]
         try:
             await _all(workers)
@@ -83,6 +89,8 @@ class _Engine:
                 job = jobs.popleft()
                 if job.config.config_id in self.outcome.stopped:
                     continue
+                if provider(job.config.provider).addresses:  # a model in process wants its requests together
+                    await self._wait_for_gap()
                 asked = await self._ask(job)
                 if saving is not None:
                     await saving
@@ -90,6 +98,13 @@ class _Engine:
         finally:
             if saving is not None:
                 await saving
+
+    async def _wait_for_gap(self) -> None:
+        now = asyncio.get_running_loop().time()
+        start = max(now, self._next_start)
+        self._next_start = start + _GAP_S
+        if start > now:
+            await asyncio.sleep(start - now)
 
     async def _ask(self, job: Job) -> Asked | None:
         """Return the reply that stands, or None where the configuration cannot go on."""
