@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.signal
 import soundfile
 from hypothesis import given
 from hypothesis import strategies as st
@@ -110,3 +112,18 @@ def test_full_scale_does_not_wrap() -> None:
 def test_the_hash_names_samples_and_rate(tone: Clip) -> None:
     assert tone.sha256 == Clip(tone.samples.copy(), 16_000).sha256
     assert tone.sha256 != Clip(tone.samples, 8_000).sha256
+
+
+@pytest.mark.parametrize("samples", [0, 1, 4801])
+def test_wav_bytes_are_those_of_libsndfile(tone: Clip, samples: int) -> None:
+    clip = Clip(tone.samples[:samples], tone.rate)
+    expected = io.BytesIO()
+    soundfile.write(expected, np.frombuffer(clip.pcm16(), "<i2"), clip.rate, format="WAV", subtype="PCM_16")
+    assert wav_bytes(clip) == expected.getvalue()
+
+
+@pytest.mark.parametrize("rate", [8_000, 24_000, 44_100])
+def test_the_kept_filter_is_the_one_scipy_designs(tone: Clip, rate: int) -> None:
+    common = math.gcd(rate, tone.rate)
+    expected = scipy.signal.resample_poly(tone.samples, rate // common, tone.rate // common)
+    assert np.array_equal(resample(tone.samples, tone.rate, rate), expected)

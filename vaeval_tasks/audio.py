@@ -6,7 +6,9 @@ Files are decoded with libsndfile (WAV, FLAC, Ogg, MP3). torchaudio and torchcod
 from __future__ import annotations
 
 import io
+import struct
 from dataclasses import dataclass
+from functools import lru_cache
 from math import gcd
 from pathlib import Path
 from typing import Any
@@ -32,6 +34,8 @@ AudioInput = str | Path | bytes | dict[str, Any]
 
 SILENCE_PEAK = 10 ** (-60 / 20)
 """A clip whose peak stays below -60 dBFS counts as silent."""
+
+_MOST_WAV_BYTES = 0xFFFFFFFF - 36
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,16 +154,33 @@ def resample(samples: NDArray[np.float32], rate: int, to: int) -> NDArray[np.flo
     from scipy.signal import resample_poly
 
     common = gcd(rate, to)
-    return np.asarray(resample_poly(samples, to // common, rate // common), dtype=np.float32)
+    up, down = to // common, rate // common
+    return np.asarray(resample_poly(samples, up, down, window=_low_pass(max(up, down))), dtype=np.float32)
+
+
+@lru_cache(maxsize=32)
+def _low_pass(longest: int) -> NDArray[np.float32]:
+    """Return the filter that ``resample_poly`` designs anew at each call, in a third of the time of a short clip."""
+    from scipy.signal import firwin
+
+    return np.asarray(firwin(20 * longest + 1, 1 / longest, window=("kaiser", 5.0)), dtype=np.float32)
 
 
 def wav_bytes(clip: Clip) -> bytes:
     """Return the clip as a 16-bit mono WAV file."""
-    import soundfile
+    return wav_header(2 * len(clip.samples), clip.rate) + clip.pcm16()
 
-    buffer = io.BytesIO()
-    soundfile.write(buffer, np.frombuffer(clip.pcm16(), "<i2"), clip.rate, format="WAV", subtype="PCM_16")
-    return buffer.getvalue()
+
+def wav_header(size: int, rate: int) -> bytes:
+    """Return the 44 bytes before ``size`` bytes of 16-bit mono PCM, as libsndfile writes them.
+
+    Raises:
+        InputError: the sound is longer than a WAV file can hold.
+    """
+    if size > _MOST_WAV_BYTES:
+        raise InputError(f"a WAV file holds 4 GiB; this clip takes {size} bytes")
+    form = (16, 1, 1, rate, 2 * rate, 2, 16)  # bytes of the format, PCM, channels, Hz, bytes/s, bytes/frame, bits
+    return struct.pack("<4sI4s4sIHHIIHH4sI", b"RIFF", 36 + size, b"WAVE", b"fmt ", *form, b"data", size)
 
 
 def write_wav(path: str | Path, clip: Clip) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import secrets
 import tempfile
@@ -11,6 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 __all__ = ["atomic_path", "sha256_bytes", "sha256_file", "write_bytes", "write_text"]
+
+_TOKEN = secrets.token_hex(6)
+_NUMBERS = itertools.count()
+"""With the process, names that no other file has, without asking the system for randomness each time."""
 
 
 @contextmanager
@@ -36,11 +41,15 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
 
 def write_bytes(path: str | Path, data: bytes) -> None:
     """Write ``data`` to ``path`` atomically; parent folders are made."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     # what atomic_path does, in a third of the time: responses are written by the hundred a second
-    temporary = path.with_name(f".{path.stem[:40]}-{secrets.token_hex(6)}{path.suffix}")
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+    path = Path(path)
+    temporary = path.with_name(f".{path.stem[:40]}-{_TOKEN}-{os.getpid()}-{next(_NUMBERS)}{path.suffix}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    try:
+        handle = os.open(temporary, flags, 0o644)
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(temporary, flags, 0o644)
     try:
         try:
             pending = memoryview(data)

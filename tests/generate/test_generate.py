@@ -75,6 +75,11 @@ def test_everything_is_kept(run, serve):
         assert response.request["audio"].keys() == {"bytes", "sha256", "type", "rate"}
         events = [json.loads(line) for line in (run.root / response.events_path).read_text().splitlines()]
         assert {e["direction"] for e in events} == {"sent", "received"}
+        heard = [e["message"]["delta"] for e in events if e["message"]["type"] == "response.output_audio.delta"]
+        assert all(h.keys() == {"bytes", "sha256"} for h in heard)
+        assert sum(h["bytes"] for h in heard) == sum(
+            2 * len(read_audio(run.root / p).samples) for p in (response.path, response.provisional_path)
+        )
         assert response.created.endswith("+00:00")
     assert run.stale() == []
 

@@ -101,6 +101,17 @@ def launch_two(given: list[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200, check=False)
 
 
+def test_fewer_documents_than_ranks_end_both_with_one_line(serve, tmp_path):
+    """Neither rank is left waiting for the other, and nobody is asked."""
+    fake = serve("openai_realtime")
+    given = arguments("vaeval-realtime", {"preset": "gpt-realtime-2.1/minimal/marin"}, TASKS[:1], tmp_path / "run")
+    two = launch_two([*given, "--limit", "1"])
+    assert two.returncode != 0
+    said = f"{TASKS[0]} has 1 documents for 2 processes; start at most 1, or raise --limit"
+    assert any(line.endswith(said) for line in two.stderr.splitlines()), two.stderr[-3000:]
+    assert fake.sessions == []
+
+
 @pytest.mark.parametrize(
     ("model", "provider", "model_args"),
     [

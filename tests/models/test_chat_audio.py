@@ -17,7 +17,7 @@ from vaeval_tasks.models.chat_audio import ChatAudio
 from vaeval_tasks.models.chat_reply import add_sound, read_completion
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.protocol import Retry, Turn
-from vaeval_tasks.models.record import Recorder
+from vaeval_tasks.models.record import Recorder, event_line
 from vaeval_tasks.models.turn import Answer, TurnError
 from vaeval_tasks.schema import ModelConfig, ResponseStatus
 
@@ -54,7 +54,7 @@ def test_every_shape_gives_the_same_audio(behaviour, serve, ask, short_prompt):
     assert reply.text == ("" if behaviour == "audio_only" else "It is four.")
     assert reply.usage == {"n": 1}
     assert reply.error == ("the answer was cut at the length limit" if behaviour == "length" else "")
-    shown = repr(reply.events)
+    shown = "".join(map(event_line, reply.events))
     assert base64.b64encode(reply.audio.pcm16()[:300]).decode()[:100] not in shown
 
 
@@ -204,7 +204,7 @@ def test_the_rate_of_a_file_is_kept(make_speech):
     answer = fresh()
     data = base64.b64encode(wav_bytes(make_speech(0.2, 22050))).decode()
     read_completion({"choices": [{"message": {"audio": {"data": data}}}]}, answer)
-    assert answer.reply(ResponseStatus.ok).audio.rate == 22050
+    assert answer.finish().audio.rate == 22050
 
 
 def test_prompts_of_any_form(serve, ask, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from vaeval_tasks.errors import InputError, ServiceError
 from vaeval_tasks.models.openai_realtime import OpenAIRealtime
 from vaeval_tasks.models.protocol import Retry, Turn
 from vaeval_tasks.models.realtime import differences
+from vaeval_tasks.models.record import audio_stub, event_line
 from vaeval_tasks.models.xai_realtime import XaiRealtime
 from vaeval_tasks.schema import ResponseStatus
 
@@ -168,7 +170,9 @@ def test_the_record_has_every_event_and_no_audio_and_no_key(serve, ask, config, 
     audio = [m["audio"] for m in sent if m["type"] == "input_audio_buffer.append"]
     assert sum(a["bytes"] for a in audio) == 24000  # 0.5 s of 16-bit samples at 24 kHz
     deltas = [e["message"] for e in reply.events if e["message"]["type"] == "response.output_audio.delta"]
-    assert sum(m["delta"]["bytes"] for m in deltas) == len(reply.audio.pcm16())
+    assert b"".join(m["delta"] for m in deltas) == reply.audio.pcm16()
+    written = [json.loads(event_line({"delta": m["delta"]}))["delta"] for m in deltas]
+    assert written == [audio_stub(m["delta"]) for m in deltas]
     assert [e["ns"] for e in reply.events] == sorted(e["ns"] for e in reply.events)
     assert KEY not in repr(reply.events) + repr(reply.request)
 

@@ -75,7 +75,7 @@ LOUD = bytearray(np.full(1000, 9000, "<i2").tobytes())
     ],
 )
 def test_an_answer_is_judged(fields, status):
-    assert answer(**fields).status()[0] is status
+    assert answer(**fields).finish().status is status
 
 
 def run(talk, **options) -> Reply:

@@ -8,7 +8,6 @@ from collections import Counter, deque
 from collections.abc import Awaitable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
@@ -19,15 +18,19 @@ from vaeval_tasks.generate.plan import Job, Plan
 from vaeval_tasks.generate.store import Store, unwritable
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.protocol import Conversation, Reply, SpeechModel, Turn
-from vaeval_tasks.models.providers import create_model
+from vaeval_tasks.models.providers import create_model, provider
 from vaeval_tasks.models.retry import Asked, ask
 from vaeval_tasks.run import RunDir
-from vaeval_tasks.schema import ModelConfig, Response, ResponseStatus
+from vaeval_tasks.schema import ModelConfig, Prompt, Response, ResponseStatus
 
 __all__ = ["Outcome", "compact", "generate", "stopped_error"]
 
 
 _MOST_THREADS = 64
+
+_GAP_S = 0.003
+"""Between two requests: about what one costs this process. Sessions that begin together stay together, are all done
+at once, and then all wait; one after another they keep the services busy."""
 
 
 @dataclass(slots=True)
@@ -53,6 +56,12 @@ class _Engine:
         self._run, self._plan, self._seed, self._clock, self._bar = run, plan, seed, clock, bar
         self._store = Store(run, rank=plan.rank)
         self._models: dict[str, SpeechModel] = {}
+        self._adapters: dict[str, SpeechModel] = {}
+        """The models once more, by configuration."""
+        self._next_start = 0.0
+        """When the next request may begin, on the loop's clock."""
+        self._checked: set[str] = set()
+        """Prompts whose file was found to be the right one."""
         self.outcome = Outcome()
 
     async def go(self) -> None:
@@ -61,8 +70,8 @@ class _Engine:
         threads = min(_MOST_THREADS, 4 + sum(self._plan.sessions.values()))
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(threads, "vaeval"))
         workers = []
-        for provider, sessions in self._plan.sessions.items():
-            jobs = deque(job for job in self._plan.jobs if job.config.provider == provider)
+        for name, sessions in self._plan.sessions.items():
+            jobs = deque(job for job in self._plan.jobs if job.config.provider == name)
             workers += [self._work(jobs) for _ in range(min(sessions, len(jobs)))]
         try:
             await _all(workers)
@@ -80,6 +89,8 @@ class _Engine:
                 job = jobs.popleft()
                 if job.config.config_id in self.outcome.stopped:
                     continue
+                if provider(job.config.provider).addresses:  # a model in process wants its requests together
+                    await self._wait_for_gap()
                 asked = await self._ask(job)
                 if saving is not None:
                     await saving
@@ -87,6 +98,13 @@ class _Engine:
         finally:
             if saving is not None:
                 await saving
+
+    async def _wait_for_gap(self) -> None:
+        now = asyncio.get_running_loop().time()
+        start = max(now, self._next_start)
+        self._next_start = start + _GAP_S
+        if start > now:
+            await asyncio.sleep(start - now)
 
     async def _ask(self, job: Job) -> Asked | None:
         """Return the reply that stands, or None where the configuration cannot go on."""
@@ -96,7 +114,11 @@ class _Engine:
             await self._save(_response(job, attempt), reply, stands=False)
 
         try:
-            conversation = await asyncio.to_thread(_conversation, self._run, job, self._seed)
+            if job.prompt.prompt_id not in self._checked:
+                await asyncio.to_thread(_check, self._run, job.prompt)
+                self._checked.add(job.prompt.prompt_id)
+            turn = Turn(role="user", audio=(self._run.root / job.prompt.path,))
+            conversation = Conversation(turns=(turn,), seed=self._seed)
             return await ask(self._model(job.config), conversation, job.config, clock=self._clock, on_failed=on_failed)
         except InputError as error:  # this prompt cannot be asked; the others can
             return Asked(reply=Reply(status=ResponseStatus.error, error=str(error)), attempts=1)
@@ -112,6 +134,8 @@ class _Engine:
     def _count(self, kind: str) -> None:
         """Count, and show every kind but success beside the bar."""
         self.outcome.statuses[kind] += 1
+        if kind == ResponseStatus.ok.value:
+            return
         failures = {k: n for k, n in sorted(self.outcome.statuses.items()) if k != ResponseStatus.ok.value}
         self._bar.set_postfix(failures, refresh=False)
 
@@ -123,10 +147,12 @@ class _Engine:
 
     def _model(self, config: ModelConfig) -> SpeechModel:
         """Return the adapter; voices of one model share it, so that weights are loaded and connections opened once."""
-        key = json.dumps([config.provider, config.params.get("model"), config.connection], sort_keys=True)
-        if key not in self._models:
-            self._models[key] = create_model(config)
-        return self._models[key]
+        if config.config_id not in self._adapters:
+            key = json.dumps([config.provider, config.params.get("model"), config.connection], sort_keys=True)
+            if key not in self._models:
+                self._models[key] = create_model(config)
+            self._adapters[config.config_id] = self._models[key]
+        return self._adapters[config.config_id]
 
 
 async def _all(workers: Iterable[Awaitable[None]]) -> None:
@@ -150,18 +176,17 @@ def _response(job: Job, attempt: int) -> Response:
     )
 
 
-def _conversation(run: RunDir, job: Job, seed: int) -> Conversation:
-    """Return a prompt as a conversation of one turn.
+def _check(run: RunDir, prompt: Prompt) -> None:
+    """Look whether a prompt can be asked.
 
     Raises:
         InputError: the prompt's file is missing, or is not the one of ``prompts.parquet``.
     """
-    path: Path = run.root / job.prompt.path
-    if not job.prompt.path or not path.is_file():
-        raise InputError(f"prompt {job.prompt.prompt_id!r} has no audio file", path=path)
-    if job.prompt.sha256 and sha256_file(path) != job.prompt.sha256:
-        raise InputError(f"prompt {job.prompt.prompt_id!r} is not the file that prompts.parquet names", path=path)
-    return Conversation(turns=(Turn(role="user", audio=(path,)),), seed=seed)
+    path = run.root / prompt.path
+    if not prompt.path or not path.is_file():
+        raise InputError(f"prompt {prompt.prompt_id!r} has no audio file", path=path)
+    if prompt.sha256 and sha256_file(path) != prompt.sha256:
+        raise InputError(f"prompt {prompt.prompt_id!r} is not the file that prompts.parquet names", path=path)
 
 
 def generate(run: RunDir, plan: Plan, *, seed: int = 0, clock: Clock | None = None) -> Outcome:

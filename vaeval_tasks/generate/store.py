@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.models.kept import file_name, keep_reply
@@ -25,11 +27,12 @@ def unwritable(root: Path, error: OSError) -> InputError:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class _Line:
     response: Response
     stands: bool
-    done: asyncio.Future[None]
+    written: bool = False
+    failure: OSError | None = None
 
 
 class Store:
@@ -37,8 +40,8 @@ class Store:
 
     def __init__(self, run: RunDir, *, rank: int = 0) -> None:
         self._run, self._rank = run, rank
-        self._waiting: list[_Line] = []
-        self._writing: asyncio.Task[None] | None = None
+        self._waiting: deque[_Line] = deque()
+        self._writing = Lock()
 
     async def save(self, response: Response, reply: Reply, *, stands: bool = True) -> Response:
         """Keep a reply; when this returns, a kill can no longer lose it.
@@ -52,33 +55,31 @@ class Store:
             InputError: the disk is full or cannot be written.
         """
         try:
-            name = f"{slug(response.config_id)}/{file_name(response.prompt_id)}"
-            kept = await asyncio.to_thread(keep_reply, self._run, response, reply, name=name)
+            return await asyncio.to_thread(self._save, response, reply, stands)
         except OSError as error:
             raise unwritable(self._run.root, error) from None
-        done = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Line(kept, stands, done))
-        if self._writing is None or self._writing.done():
-            self._writing = asyncio.create_task(self._write())
-        await done
-        return kept
 
-    async def _write(self) -> None:
-        """Write what waits, until nothing waits."""
-        while self._waiting:
-            batch, self._waiting = self._waiting, []
-            failure: InputError | None = None
-            try:
-                await asyncio.to_thread(self._append, batch)
-            except OSError as error:
-                failure = unwritable(self._run.root, error)
-            for line in batch:
-                if line.done.cancelled():
-                    continue
-                if failure is None:
-                    line.done.set_result(None)
-                else:
-                    line.done.set_exception(failure)
+    def _save(self, response: Response, reply: Reply, stands: bool) -> Response:
+        name = f"{slug(response.config_id)}/{file_name(response.prompt_id)}"
+        line = _Line(keep_reply(self._run, response, reply, name=name), stands)
+        self._waiting.append(line)
+        with self._writing:
+            if not line.written:  # else the thread that held the lock before has taken this line with its own
+                self._write()
+        if line.failure is not None:
+            raise line.failure
+        return line.response
+
+    def _write(self) -> None:
+        """Write what waits with one flush."""
+        batch = [self._waiting.popleft() for _ in range(len(self._waiting))]
+        failure = None
+        try:
+            self._append(batch)
+        except OSError as error:
+            failure = error
+        for line in batch:
+            line.written, line.failure = True, failure
 
     def _append(self, batch: list[_Line]) -> None:
         if standing := [line.response for line in batch if line.stands]:

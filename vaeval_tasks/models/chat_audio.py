@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from os import environ
 from typing import Any
@@ -17,8 +18,8 @@ from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.http import Http
 from vaeval_tasks.models.protocol import Conversation, Reply, Turn
 from vaeval_tasks.models.providers import address
-from vaeval_tasks.models.record import audio_stub, decode_base64
-from vaeval_tasks.models.speech_in import ROLE_MARK, clips, data_url, image_url, question
+from vaeval_tasks.models.record import Message, audio_stub, decode_base64, message
+from vaeval_tasks.models.speech_in import ROLE_MARK, data_url, image_url, question, read_clips
 from vaeval_tasks.models.turn import Answer, Timeouts, TurnError, run_turn, unsupported
 from vaeval_tasks.schema import ModelConfig, ResponseStatus
 
@@ -55,20 +56,22 @@ class ChatAudio:
         if not config.connection.get("sees", True) and any(turn.images for turn in conversation.turns):
             return unsupported(f"{config.config_id} does not see, and the question has an image")
         question(conversation)
-        body = await _body(conversation, config)
+        request = await asyncio.to_thread(_request, conversation, config)
         timeouts = Timeouts.of(config)
 
         async def talk(answer: Answer) -> None:
             url = f"{address(config)}/chat/completions"
-            answer.request = {"url": url, **body, "messages": [_shown(m) for m in body["messages"]]}
+            answer.request = {"url": url, **request.shown}
             answer.recorder.sent(answer.request)
             answer.recorder.asked()
             key = environ.get("VAEVAL_CHAT_API_KEY", "")
-            headers = {"Authorization": f"Bearer {key}"} if key else {}
+            headers = {"Content-Type": "application/json"}
+            if key:
+                headers["Authorization"] = f"Bearer {key}"
             async with self._http.post(
-                url, config=config, answer=answer, timeouts=timeouts, headers=headers, json=body
+                url, config=config, answer=answer, timeouts=timeouts, headers=headers, content=request.wire
             ) as response:
-                await _read(response, answer, streamed=bool(body.get("stream")))
+                await _read(response, answer, streamed=bool(request.shown.get("stream")))
 
         return await run_turn(
             talk, clock=self._clock, timeouts=timeouts, rate=config.connection.get("output_rate", 24000)
@@ -92,7 +95,12 @@ async def _read(response: Any, answer: Answer, *, streamed: bool) -> None:
     read_completion(reply, answer)
 
 
-async def _body(conversation: Conversation, config: ModelConfig) -> dict[str, Any]:
+def _request(conversation: Conversation, config: ModelConfig) -> Message:
+    body = _body(conversation, config)
+    return message(body, {**body, "messages": [_shown(turn) for turn in body["messages"]]})
+
+
+def _body(conversation: Conversation, config: ModelConfig) -> dict[str, Any]:
     """Return the request: the published parameters and the messages."""
     style = config.connection.get("audio_part", "audio_url")
     if style not in AUDIO_PARTS:
@@ -104,7 +112,7 @@ async def _body(conversation: Conversation, config: ModelConfig) -> dict[str, An
     if system := conversation.system_prompt or config.system_prompt:
         messages.append({"role": "system", "content": _system(system, conversation, rate, part)})
     for turn in conversation.turns:
-        messages.append({"role": turn.role, "content": await _content(turn, rate, part)})
+        messages.append({"role": turn.role, "content": _content(turn, rate, part)})
     return {**settings, **(config.params.get("extra") or {}), "messages": messages}
 
 
@@ -121,10 +129,10 @@ def _system(text: str, conversation: Conversation, rate: int, part: Any) -> list
     return content
 
 
-async def _content(turn: Turn, rate: int, part: Any) -> Any:
+def _content(turn: Turn, rate: int, part: Any) -> Any:
     if turn.role == "assistant":
         return turn.text
-    content = [part(wav_bytes(clip)) for clip in await clips(turn, rate)]
+    content = [part(wav_bytes(clip)) for clip in read_clips(turn, rate)]
     content += [{"type": "image_url", "image_url": {"url": image_url(path)}} for path in turn.images]
     if turn.text and not turn.audio:
         content.append({"type": "text", "text": turn.text})

@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import base64
 import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from vaeval_tasks.errors import InputError, ServiceError
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.protocol import Conversation, Reply, Turn
 from vaeval_tasks.models.providers import address, secret
-from vaeval_tasks.models.record import audio_stub, decode_base64, hide
+from vaeval_tasks.models.record import Message, decode_base64, hide, message
 from vaeval_tasks.models.speech_in import (
-    chunks,
+    Speech,
     earlier,
     image_bytes,
     image_type,
     pcm,
     plain_system,
     question,
+    speech,
 )
 from vaeval_tasks.models.turn import Answer, Timeouts, TurnError, alongside, run_turn
 from vaeval_tasks.models.websocket import ClosedError, Socket, connect
@@ -42,6 +46,8 @@ _GENERATION = (
     "seed",
 )
 _SESSION = ("inputAudioTranscription", "outputAudioTranscription", "realtimeInputConfig")
+_START = message({"realtimeInput": {"activityStart": {}}})
+_END = message({"realtimeInput": {"activityEnd": {}}})
 _BAD_SETUP = (1007, 1008)
 """Close codes of a setup that is refused: a bad argument, an unknown model, a refused key."""
 
@@ -80,7 +86,7 @@ class GeminiLive:
         mime = config.params["realtimeInput"]["audio"]["mimeType"]
         rate = rate_of(mime, 16000)
         setup = setup_message(config, conversation)
-        speech = await pcm(question(conversation), rate)
+        sound = await speech(question(conversation), rate, _audio(mime), 0.1)
         before = [await _history(turn, rate) for turn in earlier(conversation)]
         timeouts = Timeouts.of(config)
 
@@ -90,13 +96,13 @@ class GeminiLive:
                 "url": url,
                 **setup,
                 "turns": [_shown(turn) for turn in before],
-                "realtimeInput": {"audio": {"mimeType": mime, "data": audio_stub(speech)}},
+                "realtimeInput": {"audio": {"mimeType": mime, "data": sound.stub}},
             }
             headers = {"x-goog-api-key": secret("GEMINI_API_KEY", config)}
             async with connect(url, headers, config=config, answer=answer, timeouts=timeouts) as socket:
                 await _set_up(socket, answer, setup, config)
                 await alongside(
-                    lambda: _ask(socket, answer, question(conversation), before, speech, mime),
+                    lambda: _ask(socket, answer, question(conversation), before, sound),
                     lambda: _listen(socket, answer),
                 )
 
@@ -131,24 +137,24 @@ def _shown(content: dict[str, Any]) -> dict[str, Any]:
     return {**content, "parts": parts}
 
 
-async def _send(socket: Socket, answer: Answer, message: dict[str, Any], *audio: str) -> None:
-    answer.recorder.sent(hide(message, *audio) if audio else message)
-    await socket.send(message)
+@cache
+def _audio(mime: str) -> Callable[[Any], dict[str, Any]]:
+    """Return what puts a piece of audio into a message."""
+    return lambda data: {"realtimeInput": {"audio": {"data": data, "mimeType": mime}}}
 
 
 async def _receive(socket: Socket, answer: Answer) -> dict[str, Any]:
-    message = await socket.receive()
-    content = message.get("serverContent")
-    if isinstance(content, dict) and isinstance(content.get("modelTurn"), dict):
-        turn = _shown({"parts": [], **content["modelTurn"]})
-        answer.recorder.received({**message, "serverContent": {**content, "modelTurn": turn}})
-    else:
-        answer.recorder.received(message)
-    return message
+    """Return the next message; the ``data`` of its parts that bring sound is PCM."""
+    got = await socket.receive()
+    for part in ((got.get("serverContent") or {}).get("modelTurn") or {}).get("parts") or []:
+        if data := part.get("inlineData"):
+            data["data"] = decode_base64(data.get("data"))
+    answer.recorder.received(got)
+    return got
 
 
 async def _set_up(socket: Socket, answer: Answer, setup: dict[str, Any], config: ModelConfig) -> None:
-    await _send(socket, answer, setup)
+    await socket.send(message(setup))
     try:
         while "setupComplete" not in await _receive(socket, answer):
             pass
@@ -158,31 +164,30 @@ async def _set_up(socket: Socket, answer: Answer, setup: dict[str, Any], config:
         raise
 
 
-async def _ask(
-    socket: Socket, answer: Answer, turn: Turn, before: list[dict[str, Any]], speech: bytes, mime: str
-) -> None:
-    if before:
-        message = {"clientContent": {"turns": before, "turnComplete": False}}
-        answer.recorder.sent({"clientContent": {**message["clientContent"], "turns": [_shown(t) for t in before]}})
-        await socket.send(message)
-    await _send(socket, answer, {"realtimeInput": {"activityStart": {}}})
-    for path in turn.images:
-        image = {"mimeType": image_type(path), "data": base64.b64encode(image_bytes(path)).decode()}
-        await _send(socket, answer, {"realtimeInput": {"video": image}}, "realtimeInput", "video", "data")
-    for piece in chunks(speech, rate_of(mime, 16000), 0.1):
-        audio = {"data": base64.b64encode(piece).decode(), "mimeType": mime}
-        await _send(socket, answer, {"realtimeInput": {"audio": audio}}, "realtimeInput", "audio", "data")
-    await _send(socket, answer, {"realtimeInput": {"activityEnd": {}}})
+async def _ask(socket: Socket, answer: Answer, turn: Turn, before: list[dict[str, Any]], sound: Speech) -> None:
+    history = [message(_client_content(before), _client_content([_shown(t) for t in before]))] if before else []
+    images = [_image(path) for path in turn.images]
+    await socket.send(*history, _START, *images, *sound.messages, _END)
     answer.recorder.asked()
+
+
+def _client_content(turns: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"clientContent": {"turns": turns, "turnComplete": False}}
+
+
+def _image(path: Path) -> Message:
+    image = {"mimeType": image_type(path), "data": base64.b64encode(image_bytes(path)).decode()}
+    content = {"realtimeInput": {"video": image}}
+    return message(content, hide(content, "realtimeInput", "video", "data"))
 
 
 async def _listen(socket: Socket, answer: Answer) -> None:
     while True:
-        message = await _receive(socket, answer)
-        if usage := message.get("usageMetadata"):
+        got = await _receive(socket, answer)
+        if usage := got.get("usageMetadata"):
             answer.usage = usage
         # one message may hold several fields at once: look at each of them
-        content = message.get("serverContent") or {}
+        content = got.get("serverContent") or {}
         for part in (content.get("modelTurn") or {}).get("parts") or []:
             _collect(part, answer)
         answer.input_transcript += (content.get("inputTranscription") or {}).get("text") or ""
@@ -206,6 +211,6 @@ def _collect(part: dict[str, Any], answer: Answer) -> None:
             answer.text += part["text"]
     if data := part.get("inlineData"):
         answer.rate = rate_of(data.get("mimeType") or "", answer.rate)
-        answer.final += decode_base64(data.get("data"))
+        answer.final += data["data"]
         answer.begun = True
         answer.recorder.heard()

@@ -74,7 +74,7 @@ class Http:
             answer: where the turn is collected.
             timeouts: ``connect`` and ``first_audio`` limit the wait.
             headers: their values may hold keys and are kept nowhere.
-            content: ``json``, ``data``, ``files`` or ``params`` of httpx.
+            content: ``content``, ``json``, ``data``, ``files`` or ``params`` of httpx.
 
         Raises:
             ServiceError: nobody is there (``retry`` is set), or the key, model or voice is refused.
@@ -87,7 +87,7 @@ class Http:
             async with self._next().stream("POST", url, headers=headers, timeout=limits, **content) as response:
                 if response.status_code != 200:
                     body = (await response.aread()).decode("utf-8", "replace")
-                    keys = [value.removeprefix("Bearer ") for value in (headers or {}).values()]
+                    keys = [v.removeprefix("Bearer ") for k, v in (headers or {}).items() if k != "Content-Type"]
                     raise _refused(config, url, response, scrub(body, *keys))
                 yield response
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol, httpx.InvalidURL) as error:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from pathlib import Path
 
 from vaeval_tasks.audio import wav_bytes
 from vaeval_tasks.files import sha256_bytes, write_bytes, write_text
 from vaeval_tasks.models.protocol import Reply
+from vaeval_tasks.models.record import event_line
 from vaeval_tasks.run import RunDir, now
 from vaeval_tasks.schema import Response, slug
 
@@ -33,27 +32,28 @@ def keep_reply(run: RunDir, response: Response, reply: Reply, *, name: str) -> R
         reply: what came of the last attempt.
         name: of the files, with slashes between folders.
     """
-    wav = run.response_audio / f"{name}.wav"
-    provisional = run.response_audio / f"{name}.provisional.wav"
-    events = run.root / "events" / f"{name}.{response.attempts}.jsonl"
+    root, folder = str(run.root), run.response_audio.relative_to(run.root).as_posix()
+    wav = provisional = events = ""
     sound = wav_bytes(reply.audio) if reply.audio is not None and len(reply.audio.samples) else b""
     if sound:
-        write_bytes(wav, sound)
+        wav = f"{folder}/{name}.wav"
+        write_bytes(f"{root}/{wav}", sound)
     if reply.provisional is not None:
-        write_bytes(provisional, wav_bytes(reply.provisional))
+        provisional = f"{folder}/{name}.provisional.wav"
+        write_bytes(f"{root}/{provisional}", wav_bytes(reply.provisional))
     if reply.events:
-        lines = (json.dumps(event, ensure_ascii=False) for event in reply.events)
-        write_text(events, "\n".join(lines) + "\n")
+        events = f"events/{name}.{response.attempts}.jsonl"
+        write_text(f"{root}/{events}", "".join(map(event_line, reply.events)))
 
     return replace(
         response,
         status=reply.status,
         text=reply.text,
-        path=_relative(run, wav, bool(sound)),
+        path=wav,
         sha256=sha256_bytes(sound) if sound else "",
         sampling_rate=reply.audio.rate if reply.audio is not None and sound else 0,
         seconds=reply.audio.seconds if reply.audio is not None else 0.0,
-        provisional_path=_relative(run, provisional, reply.provisional is not None),
+        provisional_path=provisional,
         input_transcript=reply.input_transcript,
         output_transcript=reply.output_transcript,
         thoughts=reply.thoughts,
@@ -62,10 +62,6 @@ def keep_reply(run: RunDir, response: Response, reply: Reply, *, name: str) -> R
         error=reply.error,
         usage=reply.usage,
         request=reply.request,
-        events_path=_relative(run, events, bool(reply.events)),
+        events_path=events,
         created=now(),
     )
-
-
-def _relative(run: RunDir, path: Path, there: bool) -> str:
-    return path.relative_to(run.root).as_posix() if there else ""

@@ -71,7 +71,7 @@ class Reply:
     request: dict[str, Any] = field(default_factory=dict)
     """The exact request, audio replaced by length and hash, without keys."""
     events: tuple[dict[str, Any], ...] = ()
-    """Raw events in order, audio replaced by length and hash."""
+    """Raw events in order, audio as ``bytes`` or as length and hash; only the latter is written to disk."""
     error: str = ""
     """Why there is no good answer, or what was odd about it."""
     retry: Retry | None = None

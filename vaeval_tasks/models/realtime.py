@@ -15,14 +15,15 @@ from vaeval_tasks.errors import ServiceError
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.protocol import Conversation, Reply, Retry, Turn
 from vaeval_tasks.models.providers import address, secret
-from vaeval_tasks.models.record import audio_stub, decode_base64, hide
-from vaeval_tasks.models.speech_in import chunks, earlier, image_url, pcm, question
+from vaeval_tasks.models.record import audio_stub, decode_base64, hide, message
+from vaeval_tasks.models.speech_in import Speech, earlier, image_url, pcm, question, speech
 from vaeval_tasks.models.turn import Answer, Timeouts, TurnError, alongside, run_turn
 from vaeval_tasks.models.websocket import ClosedError, Socket, connect
 from vaeval_tasks.schema import ModelConfig, ResponseStatus
 
 __all__ = ["Realtime", "differences"]
 
+_END = (message({"type": "input_audio_buffer.commit"}), message({"type": "response.create"}))
 _AGAIN = {"rate_limit_exceeded", "server_error", "session_expired"}
 
 
@@ -79,7 +80,7 @@ class Realtime(ABC):
         """Answer the last turn in a fresh session; see :class:`vaeval_tasks.models.protocol.SpeechModel`."""
         session = self.session(config, conversation)
         formats = session["audio"]
-        speech = await pcm(question(conversation), formats["input"]["format"]["rate"])
+        sound = await speech(question(conversation), formats["input"]["format"]["rate"], _append)
         items = await self._items(conversation, formats["input"]["format"]["rate"])
         timeouts = Timeouts.of(config)
 
@@ -89,15 +90,12 @@ class Realtime(ABC):
                 "url": url,
                 "session": session,
                 "items": [_shown_item(item) for item in items],
-                "audio": {**audio_stub(speech), **formats["input"]["format"]},
+                "audio": {**sound.stub, **formats["input"]["format"]},
             }
             headers = {"Authorization": f"Bearer {secret(self.key, config)}"}
             async with connect(url, headers, config=config, answer=answer, timeouts=timeouts) as socket:
                 await self._configure(socket, answer, session, config)
-                await alongside(
-                    lambda: _ask(socket, answer, items, speech, formats["input"]["format"]["rate"]),
-                    lambda: _listen(socket, answer),
-                )
+                await alongside(lambda: _ask(socket, answer, items, sound), lambda: _listen(socket, answer))
 
         return await run_turn(
             talk,
@@ -115,7 +113,7 @@ class Realtime(ABC):
         try:
             while (event := await _receive(socket, answer))["type"] not in ("session.created", "conversation.created"):
                 _permanent(event, config)
-            await _send(socket, answer, {"type": "session.update", "session": session})
+            await socket.send(message({"type": "session.update", "session": session}))
             while (event := await _receive(socket, answer))["type"] != "session.updated":
                 _permanent(event, config)
         except ClosedError as error:
@@ -141,8 +139,7 @@ async def _history_item(turn: Turn, rate: int) -> dict[str, Any]:
         return {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": turn.text}]}
     content: list[dict[str, Any]] = [{"type": "input_image", "image_url": image_url(p)} for p in turn.images]
     if turn.audio:
-        speech = base64.b64encode(await pcm(turn, rate)).decode()
-        content.append({"type": "input_audio", "audio": speech})
+        content.append({"type": "input_audio", "audio": base64.b64encode(await pcm(turn, rate)).decode()})
     else:
         content.append({"type": "input_text", "text": turn.text})
     return {"type": "message", "role": "user", "content": content}
@@ -164,21 +161,20 @@ def _websocket(url: str) -> str:
     return "ws" + url.removeprefix("http") if url.startswith("http") else url
 
 
-async def _send(socket: Socket, answer: Answer, event: dict[str, Any]) -> None:
-    if event["type"] == "input_audio_buffer.append":
-        answer.recorder.sent(hide(event, "audio"))
-    elif event["type"] == "conversation.item.create":
-        answer.recorder.sent({**event, "item": _shown_item(event["item"])})
-    else:
-        answer.recorder.sent(event)
-    await socket.send(event)
+def _append(audio: Any) -> dict[str, Any]:
+    return {"type": "input_audio_buffer.append", "audio": audio}
+
+
+def _create(item: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "conversation.item.create", "item": item}
 
 
 async def _receive(socket: Socket, answer: Answer) -> dict[str, Any]:
+    """Return the next event; the ``delta`` of one that brings sound is PCM."""
     event = await socket.receive()
-    event.setdefault("type", "")
-    audio = event["type"] == "response.output_audio.delta" and "delta" in event
-    answer.recorder.received(hide(event, "delta") if audio else event)
+    if event.setdefault("type", "") == "response.output_audio.delta":
+        event["delta"] = decode_base64(event.get("delta"))
+    answer.recorder.received(event)
     return event
 
 
@@ -194,14 +190,9 @@ def _permanent(event: dict[str, Any], config: ModelConfig) -> None:
         )
 
 
-async def _ask(socket: Socket, answer: Answer, items: list[dict[str, Any]], speech: bytes, rate: int) -> None:
-    for item in items:
-        await _send(socket, answer, {"type": "conversation.item.create", "item": item})
-    for piece in chunks(speech, rate):
-        audio = base64.b64encode(piece).decode()
-        await _send(socket, answer, {"type": "input_audio_buffer.append", "audio": audio})
-    await _send(socket, answer, {"type": "input_audio_buffer.commit"})
-    await _send(socket, answer, {"type": "response.create"})
+async def _ask(socket: Socket, answer: Answer, items: list[dict[str, Any]], sound: Speech) -> None:
+    before = [message(_create(item), _create(_shown_item(item))) for item in items]
+    await socket.send(*before, *sound.messages, *_END)
     answer.recorder.asked()
 
 
@@ -224,7 +215,7 @@ def _collect(event: dict[str, Any], output: _Output, answer: Answer) -> None:
     if kind == "response.output_item.added":
         output.phases[place[0]] = (event.get("item") or {}).get("phase") or ""
     elif kind == "response.output_audio.delta":
-        output.audio.setdefault(place, bytearray()).extend(decode_base64(event.get("delta")))
+        output.audio.setdefault(place, bytearray()).extend(event["delta"])
         answer.begun = True
         if output.is_final(place[0]):
             answer.recorder.heard()

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import base64
+import json
+from dataclasses import dataclass
 from typing import Any
 
 from vaeval_tasks.files import sha256_bytes
 from vaeval_tasks.models.clock import Clock
 
-__all__ = ["BadAudioError", "Recorder", "audio_stub", "decode_base64", "hide", "scrub"]
+__all__ = [
+    "BadAudioError",
+    "Message",
+    "Recorder",
+    "audio_stub",
+    "decode_base64",
+    "event_line",
+    "hide",
+    "message",
+    "scrub",
+]
 
 _URL_SAFE = str.maketrans("-_", "+/")
 
@@ -35,11 +47,34 @@ def audio_stub(data: bytes) -> dict[str, Any]:
     return {"bytes": len(data), "sha256": sha256_bytes(data)}
 
 
+def event_line(event: dict[str, Any]) -> str:
+    """Return an event as one line of JSON, with audio as length and hash.
+
+    The hash is taken here and not when the audio comes: what happens between two messages makes the others wait.
+    """
+    return json.dumps(event, ensure_ascii=False, default=audio_stub) + "\n"
+
+
 def hide(message: dict[str, Any], *path: str) -> dict[str, Any]:
     """Return a copy of the message with the base64 audio at ``path`` replaced by its length and hash."""
     key, *rest = path
     inner = hide(message[key], *rest) if rest else audio_stub(decode_base64(message[key]))
     return {**message, key: inner}
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A JSON message that is ready to be sent as often as it is needed."""
+
+    wire: bytes
+    """UTF-8 JSON."""
+    shown: dict[str, Any]
+    """What is kept of it: its audio replaced."""
+
+
+def message(content: dict[str, Any], shown: dict[str, Any] | None = None) -> Message:
+    """Return content as a message; ``shown`` is what to keep of it where it holds audio."""
+    return Message(json.dumps(content, ensure_ascii=False).encode(), content if shown is None else shown)
 
 
 def scrub(text: str, *keys: str) -> str:
@@ -65,7 +100,7 @@ class Recorder:
         self._keep("sent", message)
 
     def received(self, message: dict[str, Any]) -> None:
-        """Keep a message from the provider, its audio already replaced."""
+        """Keep a message from the provider; where it has audio, that is ``bytes`` already."""
         self._keep("received", message)
 
     def asked(self) -> None:

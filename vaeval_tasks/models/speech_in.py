@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
 
 from vaeval_tasks.audio import Clip, read_audio
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.models.protocol import Conversation, Turn
+from vaeval_tasks.models.record import Message, audio_stub, message
 
 __all__ = [
     "ROLE_MARK",
+    "Speech",
     "chunks",
     "clips",
     "data_url",
@@ -23,6 +28,8 @@ __all__ = [
     "pcm",
     "plain_system",
     "question",
+    "read_clips",
+    "speech",
 ]
 
 ROLE_MARK = "<audio>"
@@ -47,7 +54,12 @@ def earlier(conversation: Conversation) -> tuple[Turn, ...]:
     return conversation.turns[:-1]
 
 
-def _read(turn: Turn, rate: int) -> list[Clip]:
+def read_clips(turn: Turn, rate: int) -> list[Clip]:
+    """Read a turn's clips, mixed to mono and resampled.
+
+    Raises:
+        InputError: a clip cannot be read or holds no samples.
+    """
     found = [read_audio(path).at(rate) for path in turn.audio]
     for path, clip in zip(turn.audio, found, strict=True):
         if len(clip.samples) == 0:
@@ -56,17 +68,57 @@ def _read(turn: Turn, rate: int) -> list[Clip]:
 
 
 async def clips(turn: Turn, rate: int) -> list[Clip]:
-    """Read a turn's clips, mixed to mono and resampled, in a thread.
-
-    Raises:
-        InputError: a clip cannot be read or holds no samples.
-    """
-    return await asyncio.to_thread(_read, turn, rate)
+    """Read a turn's clips in a thread; see :func:`read_clips`."""
+    return await asyncio.to_thread(read_clips, turn, rate)
 
 
 async def pcm(turn: Turn, rate: int) -> bytes:
     """Return a turn's clips in playing order as one stretch of PCM; see :func:`clips`."""
     return b"".join(clip.pcm16() for clip in await clips(turn, rate))
+
+
+Form = Callable[[Any], dict[str, Any]]
+"""Puts a piece of audio, base64 or what stands for it, into a provider's message."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Speech:
+    """A turn's clips as messages that are ready to be sent."""
+
+    stub: dict[str, Any]
+    """What stands for the whole of it in a request."""
+    messages: tuple[Message, ...]
+
+
+_ready: WeakValueDictionary[Any, Speech] = WeakValueDictionary()
+_coming: dict[Any, asyncio.Task[Speech]] = {}
+
+
+async def speech(turn: Turn, rate: int, form: Form, seconds: float = 0.2) -> Speech:
+    """Return a turn's clips in playing order as messages of ``seconds`` each; see :func:`read_clips`.
+
+    Sessions that ask about one turn at the same time, as the configurations of a provider do, share the work and the
+    memory.
+    """
+    key = (turn.audio, rate, form, seconds)
+    if (found := _ready.get(key)) is not None:
+        return found
+    loop = asyncio.get_running_loop()
+    at_work = (loop, *key)
+    if at_work not in _coming:
+        _coming[at_work] = loop.create_task(asyncio.to_thread(_prepare, turn, rate, form, seconds))
+        _coming[at_work].add_done_callback(lambda _: _coming.pop(at_work))
+    found = _ready[key] = await asyncio.shield(_coming[at_work])
+    return found
+
+
+def _prepare(turn: Turn, rate: int, form: Form, seconds: float) -> Speech:
+    data = b"".join(clip.pcm16() for clip in read_clips(turn, rate))
+    messages = (
+        message(form(base64.b64encode(piece).decode()), form(audio_stub(piece)))
+        for piece in chunks(data, rate, seconds)
+    )
+    return Speech(audio_stub(data), tuple(messages))
 
 
 def chunks(data: bytes, rate: int, seconds: float = 0.2) -> Iterator[bytes]:

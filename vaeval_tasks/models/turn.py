@@ -77,9 +77,17 @@ class Answer:
         """Return the samples, or None where there are none."""
         return Clip.from_pcm16(bytes(pcm), self.rate) if len(pcm) > 1 else None
 
-    def status(self) -> tuple[ResponseStatus, str]:
+    def finish(self) -> Reply:
         """Judge a turn that came to its end: a silent, endless or wordless answer is kept, and said to be so."""
         audio = self.clip(self.final)
+        return self._reply(audio, *self._judge(audio))
+
+    def fail(self, failure: TurnError, retry: Retry | None) -> Reply:
+        """Return what a turn left that failed on the way: its sound is provisional, it is not an answer."""
+        self.set_aside()
+        return self._reply(None, failure.status, failure.reason, retry)
+
+    def _judge(self, audio: Clip | None) -> tuple[ResponseStatus, str]:
         if audio is None:
             why = "only provisional audio came" if self.provisional else "no audio came"
             return ResponseStatus.empty, why
@@ -91,12 +99,11 @@ class Answer:
             return ResponseStatus.degenerate, "the transcript of the answer is empty"
         return ResponseStatus.ok, self.note
 
-    def reply(self, status: ResponseStatus, error: str = "", retry: Retry | None = None) -> Reply:
-        """Return the answer as a reply."""
+    def _reply(self, audio: Clip | None, status: ResponseStatus, error: str, retry: Retry | None = None) -> Reply:
         return Reply(
             status=status,
             text=self.text or self.output_transcript,
-            audio=self.clip(self.final),
+            audio=audio,
             provisional=self.clip(self.provisional),
             input_transcript=self.input_transcript,
             output_transcript=self.output_transcript,
@@ -128,9 +135,12 @@ async def alongside(ask: Callable[[], Awaitable[None]], listen: Callable[[], Awa
             asking.result()
         await listening
     finally:
-        for task in (asking, listening):
-            task.cancel()
-        await asyncio.gather(asking, listening, return_exceptions=True)
+        if not (asking.done() and listening.done()):
+            for task in (asking, listening):
+                task.cancel()
+            await asyncio.wait({asking, listening})
+        for task in (asking, listening):  # whatever else went wrong was said; nothing is left to be warned about
+            task.cancelled() or task.exception()
 
 
 async def run_turn(
@@ -164,10 +174,8 @@ async def run_turn(
     except TimeoutError:
         failure = TurnError(ResponseStatus.timeout, f"no end of the turn within {timeouts.turn:g} s")
     else:
-        status, why = answer.status()
-        return answer.reply(status, why)
-    answer.set_aside()
+        return answer.finish()
     retry = failure.retry
     if retry_silence and failure.status is ResponseStatus.timeout and not answer.begun:
         retry = Retry(at_most=1)
-    return answer.reply(failure.status, failure.reason, retry)
+    return answer.fail(failure, retry)

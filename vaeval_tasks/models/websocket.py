@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import ssl
+from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import lru_cache
@@ -13,8 +14,9 @@ from os import environ
 from typing import TYPE_CHECKING, Any
 
 from vaeval_tasks.errors import MissingDependencyError, ServiceError
+from vaeval_tasks.models.clock import Alarm
 from vaeval_tasks.models.protocol import Retry
-from vaeval_tasks.models.record import scrub
+from vaeval_tasks.models.record import Message, scrub
 from vaeval_tasks.models.turn import Answer, Timeouts, TurnError
 from vaeval_tasks.schema import ModelConfig, ResponseStatus
 
@@ -25,6 +27,9 @@ __all__ = ["RETRY_CLOSES", "ClosedError", "Socket", "connect", "refusal", "trust
 
 RETRY_CLOSES = (1001, 1006, 1011, 1012, 1013)
 """Close codes of a service that is going away, broke down or is overloaded."""
+
+_WRITE_BYTES = 1 << 18
+"""Messages that are sent together go out in writes of about this size: each one is a call to the system."""
 
 
 @lru_cache(maxsize=4)
@@ -47,18 +52,28 @@ def unreachable(config: ModelConfig, url: str, error: BaseException) -> ServiceE
 
 
 class Socket:
-    """One open session: JSON messages out and in, kept in the answer's record by the caller."""
+    """One open session: JSON messages out, kept in the answer's record, and in, kept there by the caller."""
 
     def __init__(self, socket: ClientConnection, answer: Answer, timeouts: Timeouts) -> None:
         self._socket, self._answer, self._timeouts = socket, answer, timeouts
         self._clock = answer.recorder.clock
+        self._alarm = Alarm()
 
-    async def send(self, message: dict[str, Any]) -> None:
-        """Send one message. A session that has closed is left to :meth:`receive`, which reads why first."""
+    async def send(self, *messages: Message) -> None:
+        """Send messages. A session that has closed is left to :meth:`receive`, which reads why first."""
         from websockets.exceptions import ConnectionClosed
 
+        pending = deque(messages)
         with suppress(ConnectionClosed):
-            await self._socket.send(json.dumps(message, ensure_ascii=False))
+            while pending:
+                async with self._socket.send_context():
+                    frames: list[bytes] = []
+                    while pending and sum(map(len, frames)) < _WRITE_BYTES:
+                        message = pending.popleft()
+                        self._answer.recorder.sent(message.shown)
+                        self._socket.protocol.send_text(message.wire)
+                        frames += self._socket.protocol.data_to_send()
+                    self._socket.transport.write(b"".join(frames))
 
     async def receive(self) -> dict[str, Any]:
         """Return the next message, from a text or a binary frame.
@@ -69,7 +84,7 @@ class Socket:
         from websockets.exceptions import ConnectionClosed
 
         try:
-            async with self._clock.timeout(self._patience()):
+            with self._alarm.within(self._clock.on_the_wall(self._patience())):
                 raw = await self._socket.recv()
         except TimeoutError:
             what = "no further event" if self._answer.begun else "no audio"
@@ -83,6 +98,11 @@ class Socket:
         if not isinstance(message, dict):
             raise TurnError(ResponseStatus.error, f"a message that is not an object: {raw[:60]!r}")
         return message
+
+    async def close(self) -> None:
+        """End the session."""
+        self._alarm.stop()
+        await asyncio.shield(self._socket.close())
 
     def _patience(self) -> float:
         record = self._answer.recorder
@@ -122,11 +142,11 @@ async def connect(
         ServiceError: nobody is there (``retry`` is set), or the key, model or address is refused.
         TurnError: the service is overloaded.
     """
-    socket = await _dial(url, headers, config, timeouts)
+    socket = Socket(await _dial(url, headers, config, timeouts), answer, timeouts)
     try:
-        yield Socket(socket, answer, timeouts)
+        yield socket
     finally:
-        await asyncio.shield(socket.close())
+        await socket.close()
 
 
 async def _dial(url: str, headers: Mapping[str, str], config: ModelConfig, timeouts: Timeouts) -> ClientConnection:
