@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -87,14 +88,15 @@ def _study(root: Path) -> None:
     click.secho(f"{RATERS} SIMULATED raters follow the speech score, with noise: not people", bold=True)
     simulate_panel(run, raters=RATERS)
     _run("rank", str(root), "--rubric", "overall", "--by", "config", "--ci", "sandwich")
-    _run("tables", str(root), "--splits", "500")
-    _run("predictors", str(root), "--rubric", "overall", "--splits", "200", "--resamples", "200")
-    _run("report", str(root), "--title", "vaeval demo (simulated raters)", "--splits", "500")
+    small = ("--splits", "200", "--resamples", "200")
+    _run("tables", str(root), *small)
+    _run("predictors", str(root), "--rubric", "overall", *small)
+    _run("report", str(root), "--title", "vaeval demo (simulated raters)", *small)
 
 
 def _run(*arguments: str) -> None:
     """Run a verb as the user would, and show how."""
     from vaeval_tasks.cli import cli
 
-    click.secho(f"\n$ vaeval {' '.join(arguments)}", bold=True)
+    click.secho(f"\n$ {shlex.join(('vaeval', *arguments))}", bold=True)
     cli.main(list(arguments), prog_name="vaeval", standalone_mode=False)
