@@ -10,6 +10,7 @@ import pytest
 
 from vaeval_tasks.cli import main
 from vaeval_tasks.combine import TaskScores
+from vaeval_tasks.design import CHECK_PREFIX
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.metrics import profiles
 from vaeval_tasks.metrics.backends import Scored
@@ -51,6 +52,11 @@ def test_the_newest_answer_of_each_configuration_counts() -> None:
     old, new = answer(1, created="2026-01-01"), answer(2, created="2026-01-02")
     other = answer(3, config_id="n/d/d", created="2025-01-01")
     assert latest([new, old, other]) == [new, other]
+
+
+def test_the_worse_copies_of_a_studys_checks_are_nobodys_answers() -> None:
+    real, copy = answer(1), answer(2, config_id=f"{CHECK_PREFIX}m/d/d")
+    assert latest([copy, real]) == [real]
 
 
 def test_tasks_accumulate_and_the_seed_and_scorers_are_kept(run: RunDir) -> None:

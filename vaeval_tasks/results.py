@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from vaeval_tasks import __version__, combine
 from vaeval_tasks.combine import Estimate, ItemScores, TaskScores
+from vaeval_tasks.design import CHECK_PREFIX
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.files import write_text
 from vaeval_tasks.run import RunDir, now
@@ -27,9 +28,14 @@ FILE = "results.json"
 
 
 def latest(responses: Iterable[Response]) -> list[Response]:
-    """Return the newest response of each configuration to each document, in a fixed order."""
+    """Return the newest response of each configuration to each document, in a fixed order.
+
+    The worse copies that a study plays as checks are no configuration's answers and are left out.
+    """
     found: dict[tuple[str, str, str], Response] = {}
     for response in sorted(responses, key=lambda r: (r.created, r.response_id)):
+        if response.config_id.startswith(CHECK_PREFIX):
+            continue
         found[response.config_id, response.task, response.prompt_id] = response
     return [found[key] for key in sorted(found)]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from vaeval_tasks.design import CHECK_PREFIX
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.run import RunDir
 from vaeval_tasks.schema import Pair, Prompt, Rater, Response, ResponseStatus, Score
@@ -74,3 +75,10 @@ def test_it_joins_nobody_and_needs_the_score(run: RunDir) -> None:
     with pytest.raises(InputError, match="not mixed with others"):
         simulate_panel(run)
     assert not run.has("ratings")
+
+
+def test_worse_copies_of_checks_are_not_rated(run: RunDir) -> None:
+    copy = Response(response_id="c", prompt_id="p0", config_id=f"{CHECK_PREFIX}noise", status=ResponseStatus.ok)
+    run.write("responses", [*run.read("responses"), copy], made_by="test")
+    simulate_panel(run)
+    assert {m.config_id for m in run.read("mos")} == set(CONFIGS)

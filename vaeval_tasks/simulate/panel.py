@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from vaeval_tasks.design import CHECK_PREFIX
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.rubrics import RUBRICS
 from vaeval_tasks.run import RunDir
@@ -60,7 +61,8 @@ def _standing(run: RunDir, metric: str) -> dict[tuple[str, str], float]:
     values: dict[str, float] = {
         s.response_id: s.value for s in _scores(run) if s.metric == metric and s.value is not None
     }
-    responses = run.responses()
+    # the worse copies that a study plays as checks are no configuration's answers
+    responses = [r for r in run.responses() if not r.config_id.startswith(CHECK_PREFIX)]
     if not values:
         raise InputError(f"no response has the score {metric!r}; run: vaeval score RUN", path=run.root)
     lowest = min(values.values())
