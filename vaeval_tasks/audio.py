@@ -135,7 +135,8 @@ def read_audio(source: AudioInput, *, name: str | None = None) -> Clip:
         )
     except (soundfile.SoundFileError, RuntimeError, TypeError) as error:
         raise InputError(f"cannot be read as sound ({error})", path=label) from None
-    return _finite(Clip(np.ascontiguousarray(samples.mean(axis=1, dtype=np.float32)), int(rate)), label)
+    mono = samples[:, 0] if samples.shape[1] == 1 else samples.mean(axis=1, dtype=np.float32)
+    return _finite(Clip(np.ascontiguousarray(mono), int(rate)), label)
 
 
 def resample(samples: NDArray[np.float32], rate: int, to: int) -> NDArray[np.float32]:

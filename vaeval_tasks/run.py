@@ -7,6 +7,7 @@
 ``responses.jsonl``       appended per response; compacted into ``responses.parquet``
 ``responses-1.jsonl`` …   the same by the second process of a run on several, and so on
 ``attempts.jsonl``        failed attempts that were followed by another
+``exchanges.jsonl`` …     everything sent and received, a line per attempt, audio as length and hash; never rated
 ``scores.parquet``        automatic scores
 ``pairs.parquet``         the frozen design
 ``ratings.parquet`` …     the export of the collection: ratings, mos, comments, raters, assignments, events, quality
@@ -55,6 +56,10 @@ RECORDS: dict[str, type] = {
 def now() -> str:
     """Return the time in UTC, ISO 8601 to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _log_name(name: str, rank: int) -> str:
+    return f"{name}-{rank}.jsonl" if rank else f"{name}.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,12 +177,15 @@ class RunDir:
 
     def append(self, table: str, *records: Any, rank: int = 0) -> None:
         """Append records to a table's log, durably; processes of one run each have their own log."""
-        path = self.path(table).with_name(f"{table}-{rank}.jsonl" if rank else f"{table}.jsonl")
-        tables.append_jsonl(path, *records)
+        tables.append_jsonl(self.path(table).with_name(_log_name(table, rank)), *records)
 
     def append_response(self, response: schema.Response) -> None:
         """Append one response to the log, durably."""
         self.append("responses", response)
+
+    def exchanges_log(self, rank: int = 0) -> Path:
+        """The append-only log of everything sent and received by one process of the run."""
+        return self.root / _log_name("exchanges", rank)
 
     @property
     def attempts_log(self) -> Path:

@@ -177,6 +177,7 @@ class Response:
     request: dict[str, Any] = field(default_factory=dict)
     """The exact request, with audio replaced by its length and hash and without keys."""
     events_path: str = ""
+    """The log that holds everything sent and received, in the line of this ``response_id`` and attempt."""
     created: str = ""
     """UTC, ISO 8601."""
 

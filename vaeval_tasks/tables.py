@@ -21,6 +21,7 @@ from vaeval_tasks.files import atomic_path
 
 __all__ = [
     "append_jsonl",
+    "append_lines",
     "arrow_schema",
     "from_row",
     "read_jsonl",
@@ -179,10 +180,14 @@ def write_jsonl(path: str | Path, rows: Iterable[Any]) -> None:
 
 
 def append_jsonl(path: str | Path, *records: Any) -> None:
-    """Append records, one a line, and flush them to disk; a torn last line of a killed run is closed first."""
+    """Append records, one a line, and flush them to disk; see :func:`append_lines`."""
+    append_lines(path, [json.dumps(to_row(record), ensure_ascii=False, allow_nan=False) + "\n" for record in records])
+
+
+def append_lines(path: str | Path, lines: Iterable[str]) -> None:
+    """Append lines and flush them to disk; a torn last line of a killed run is closed first."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    lines = [json.dumps(to_row(record), ensure_ascii=False, allow_nan=False) + "\n" for record in records]
     line = "".join(lines).encode()
     handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
     try:

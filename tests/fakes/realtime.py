@@ -164,7 +164,7 @@ class Session:
         for piece in pieces(sound, size):
             await self.say("response.output_audio.delta", **place, delta=base64.b64encode(piece).decode())
             if self.behaviour == "slow":
-                await asyncio.sleep(0.02)
+                await asyncio.sleep(0.2)
         await self.say("response.output_audio.done", **place)
         if late:
             await self.say("response.output_audio_transcript.delta", **place, delta=words)

@@ -16,8 +16,8 @@ from fakes.server import KEY
 from vaeval_tasks.audio import Clip, read_audio, write_wav
 from vaeval_tasks.cli import main
 from vaeval_tasks.files import sha256_file
-from vaeval_tasks.generate.engine import generate
 from vaeval_tasks.generate.plan import make_plan
+from vaeval_tasks.generate.runner import generate
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.configs import published, write_configs
 from vaeval_tasks.run import RunDir
@@ -52,6 +52,14 @@ def rows(run: RunDir) -> list[tuple]:
     return [(r.response_id, r.status, r.text, r.path, r.sha256, r.seconds) for r in run.read("responses")]
 
 
+def exchanges(run: RunDir, response_id: str) -> list[list[dict]]:
+    """Return the events of each attempt at a response, in order."""
+    rows = [json.loads(line) for line in run.exchanges_log().read_text().splitlines()]
+    own = sorted((row for row in rows if row["response_id"] == response_id), key=lambda row: row["attempt"])
+    assert [row["attempt"] for row in own] == list(range(1, len(own) + 1))
+    return [row["events"] for row in own]
+
+
 def test_everything_is_kept(run, serve):
     fake = serve("openai_realtime")
     fake.behave("commentary")
@@ -73,7 +81,7 @@ def test_everything_is_kept(run, serve):
         assert 0 <= response.first_audio_s <= response.total_s
         assert response.request["session"]["audio"]["output"]["voice"] in ("marin", "cedar")
         assert response.request["audio"].keys() == {"bytes", "sha256", "type", "rate"}
-        events = [json.loads(line) for line in (run.root / response.events_path).read_text().splitlines()]
+        (events,) = exchanges(run, response.response_id)
         assert {e["direction"] for e in events} == {"sent", "received"}
         heard = [e["message"]["delta"] for e in events if e["message"]["type"] == "response.output_audio.delta"]
         assert all(h.keys() == {"bytes", "sha256"} for h in heard)
@@ -190,9 +198,12 @@ def test_a_failed_attempt_is_kept_and_followed_by_a_fresh_session(run, serve):
     assert [(r.attempts, r.status.value) for r in (first, second)] == [(1, "error"), (2, "error")]
     assert "rate_limit_exceeded" in first.error
     assert "1011" in second.error
-    names = {r.events_path for r in (first, second, response)}
-    assert len(names) == 3
-    assert all((run.root / name).is_file() for name in names)
+    assert {r.events_path for r in (first, second, response)} == {"exchanges.jsonl"}
+    attempts = exchanges(run, response.response_id)
+    assert len(attempts) == 3
+    assert "rate_limit_exceeded" in json.dumps(attempts[0])
+    assert "response.output_audio.delta" not in json.dumps(attempts[1])
+    assert "response.output_audio.delta" in json.dumps(attempts[2])
 
 
 def test_retries_come_to_an_end(run, serve):

@@ -16,10 +16,11 @@ from vaeval_tasks.errors import InputError, ServiceError, UnknownNameError
 from vaeval_tasks.models.chat_audio import ChatAudio
 from vaeval_tasks.models.chat_reply import add_sound, read_completion
 from vaeval_tasks.models.clock import Clock
+from vaeval_tasks.models.kept import exchange_line
 from vaeval_tasks.models.protocol import Retry, Turn
-from vaeval_tasks.models.record import Recorder, event_line
+from vaeval_tasks.models.record import Recorder
 from vaeval_tasks.models.turn import Answer, TurnError
-from vaeval_tasks.schema import ModelConfig, ResponseStatus
+from vaeval_tasks.schema import ModelConfig, Response, ResponseStatus
 
 
 def engine(**changes) -> ModelConfig:
@@ -54,7 +55,7 @@ def test_every_shape_gives_the_same_audio(behaviour, serve, ask, short_prompt):
     assert reply.text == ("" if behaviour == "audio_only" else "It is four.")
     assert reply.usage == {"n": 1}
     assert reply.error == ("the answer was cut at the length limit" if behaviour == "length" else "")
-    shown = "".join(map(event_line, reply.events))
+    shown = exchange_line(Response(response_id="r", prompt_id="p", config_id="c", status=reply.status), reply)
     assert base64.b64encode(reply.audio.pcm16()[:300]).decode()[:100] not in shown
 
 

@@ -9,12 +9,13 @@ import pytest
 from fakes.server import KEY, answer_pcm
 
 from vaeval_tasks.errors import InputError, ServiceError
+from vaeval_tasks.models.kept import exchange_line
 from vaeval_tasks.models.openai_realtime import OpenAIRealtime
 from vaeval_tasks.models.protocol import Retry, Turn
 from vaeval_tasks.models.realtime import differences
-from vaeval_tasks.models.record import audio_stub, event_line
+from vaeval_tasks.models.record import audio_stub
 from vaeval_tasks.models.xai_realtime import XaiRealtime
-from vaeval_tasks.schema import ResponseStatus
+from vaeval_tasks.schema import Response, ResponseStatus
 
 CASES = [("openai_realtime", OpenAIRealtime, "gpt-realtime-2.1/xhigh/marin")]
 BOTH = [*CASES, ("xai_realtime", XaiRealtime, "grok-voice-think-fast-2.0/high/ara")]
@@ -171,8 +172,10 @@ def test_the_record_has_every_event_and_no_audio_and_no_key(serve, ask, config, 
     assert sum(a["bytes"] for a in audio) == 24000  # 0.5 s of 16-bit samples at 24 kHz
     deltas = [e["message"] for e in reply.events if e["message"]["type"] == "response.output_audio.delta"]
     assert b"".join(m["delta"] for m in deltas) == reply.audio.pcm16()
-    written = [json.loads(event_line({"delta": m["delta"]}))["delta"] for m in deltas]
-    assert written == [audio_stub(m["delta"]) for m in deltas]
+    response = Response(response_id="r", prompt_id="p", config_id="c", status=reply.status)
+    written = [e["message"] for e in json.loads(exchange_line(response, reply))["events"]]
+    stubs = [m["delta"] for m in written if m["type"] == "response.output_audio.delta"]
+    assert stubs == [audio_stub(m["delta"]) for m in deltas]
     assert [e["ns"] for e in reply.events] == sorted(e["ns"] for e in reply.events)
     assert KEY not in repr(reply.events) + repr(reply.request)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vaeval_tasks.generate.engine import generate
 from vaeval_tasks.generate.plan import Job, Plan, make_plan
+from vaeval_tasks.generate.runner import generate
 
 __all__ = ["Job", "Plan", "generate", "make_plan"]

@@ -4,43 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import Counter, deque
-from collections.abc import Awaitable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import Any
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
 
-from tqdm import tqdm
-
-from vaeval_tasks.errors import InputError, ServiceError, VaevalError
+from vaeval_tasks.errors import InputError, VaevalError
 from vaeval_tasks.files import sha256_file
 from vaeval_tasks.generate.plan import Job, Plan
-from vaeval_tasks.generate.store import Store, unwritable
+from vaeval_tasks.generate.progress import RETRIED
+from vaeval_tasks.generate.store import Store
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.protocol import Conversation, Reply, SpeechModel, Turn
 from vaeval_tasks.models.providers import create_model, provider
 from vaeval_tasks.models.retry import Asked, ask
+from vaeval_tasks.models.speech_in import with_files
 from vaeval_tasks.run import RunDir
 from vaeval_tasks.schema import ModelConfig, Prompt, Response, ResponseStatus
 
-__all__ = ["Outcome", "compact", "generate", "stopped_error"]
+__all__ = ["ask_plan"]
 
 
-_MOST_THREADS = 64
-
-_GAP_S = 0.003
+_GAP_S = 0.004
 """Between two requests: about what one costs this process. Sessions that begin together stay together, are all done
 at once, and then all wait; one after another they keep the services busy."""
-
-
-@dataclass(slots=True)
-class Outcome:
-    """What became of a plan."""
-
-    statuses: Counter[str] = field(default_factory=Counter)
-    """Responses of this run by status."""
-    stopped: dict[str, VaevalError] = field(default_factory=dict)
-    """Configurations that could not go on, and why."""
 
 
 class _Broken(Exception):
@@ -52,9 +37,8 @@ class _Broken(Exception):
 
 
 class _Engine:
-    def __init__(self, run: RunDir, plan: Plan, *, seed: int, clock: Clock, bar: tqdm[Any]) -> None:
-        self._run, self._plan, self._seed, self._clock, self._bar = run, plan, seed, clock, bar
-        self._store = Store(run, rank=plan.rank)
+    def __init__(self, run: RunDir, plan: Plan, *, seed: int, clock: Clock, count: Callable[[str], None]) -> None:
+        self._run, self._plan, self._seed, self._clock, self._count = run, plan, seed, clock, count
         self._models: dict[str, SpeechModel] = {}
         self._adapters: dict[str, SpeechModel] = {}
         """The models once more, by configuration."""
@@ -62,13 +46,11 @@ class _Engine:
         """When the next request may begin, on the loop's clock."""
         self._checked: set[str] = set()
         """Prompts whose file was found to be the right one."""
-        self.outcome = Outcome()
+        self.stopped: dict[str, VaevalError] = {}
 
     async def go(self) -> None:
         """Work until every job is done, every configuration is stopped, or the disk is full."""
-        # files are flushed to disk one by one; with asyncio's few threads that wait would hold the sessions up
-        threads = min(_MOST_THREADS, 4 + sum(self._plan.sessions.values()))
-        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(threads, "vaeval"))
+        self._store = Store(self._run, rank=self._plan.rank)
         workers = []
         for name, sessions in self._plan.sessions.items():
             jobs = deque(job for job in self._plan.jobs if job.config.provider == name)
@@ -80,6 +62,7 @@ class _Engine:
         finally:
             for model in self._models.values():
                 await model.close()
+            await self._store.close()
 
     async def _work(self, jobs: deque[Job]) -> None:
         """Ask one job after another. The last answer is saved while the next is being asked for."""
@@ -87,7 +70,7 @@ class _Engine:
         try:
             while jobs:
                 job = jobs.popleft()
-                if job.config.config_id in self.outcome.stopped:
+                if job.config.config_id in self.stopped:
                     continue
                 if provider(job.config.provider).addresses:  # a model in process wants its requests together
                     await self._wait_for_gap()
@@ -110,12 +93,12 @@ class _Engine:
         """Return the reply that stands, or None where the configuration cannot go on."""
 
         async def on_failed(attempt: int, reply: Reply) -> None:
-            self._count("retried")
+            self._count(RETRIED)
             await self._save(_response(job, attempt), reply, stands=False)
 
         try:
             if job.prompt.prompt_id not in self._checked:
-                await asyncio.to_thread(_check, self._run, job.prompt)
+                await with_files([self._run.root / job.prompt.path], _check, self._run, job.prompt)
                 self._checked.add(job.prompt.prompt_id)
             turn = Turn(role="user", audio=(self._run.root / job.prompt.path,))
             conversation = Conversation(turns=(turn,), seed=self._seed)
@@ -123,21 +106,12 @@ class _Engine:
         except InputError as error:  # this prompt cannot be asked; the others can
             return Asked(reply=Reply(status=ResponseStatus.error, error=str(error)), attempts=1)
         except VaevalError as error:
-            self.outcome.stopped.setdefault(job.config.config_id, error)
+            self.stopped.setdefault(job.config.config_id, error)
             return None
 
     async def _keep(self, job: Job, asked: Asked) -> None:
         response = await self._save(_response(job, asked.attempts), asked.reply, stands=True)
         self._count(response.status.value)
-        self._bar.update()
-
-    def _count(self, kind: str) -> None:
-        """Count, and show every kind but success beside the bar."""
-        self.outcome.statuses[kind] += 1
-        if kind == ResponseStatus.ok.value:
-            return
-        failures = {k: n for k, n in sorted(self.outcome.statuses.items()) if k != ResponseStatus.ok.value}
-        self._bar.set_postfix(failures, refresh=False)
 
     async def _save(self, response: Response, reply: Reply, *, stands: bool) -> Response:
         try:
@@ -189,45 +163,25 @@ def _check(run: RunDir, prompt: Prompt) -> None:
         raise InputError(f"prompt {prompt.prompt_id!r} is not the file that prompts.parquet names", path=path)
 
 
-def generate(run: RunDir, plan: Plan, *, seed: int = 0, clock: Clock | None = None) -> Outcome:
-    """Ask for every response of a plan and compact the log into ``responses.parquet``.
-
-    A kill at any moment loses only what was being asked: what is in the log is never asked for again.
+async def ask_plan(
+    run: RunDir, plan: Plan, *, seed: int, clock: Clock, count: Callable[[str], None]
+) -> dict[str, VaevalError]:
+    """Ask for every response of a plan.
 
     Args:
         run: the run folder.
         plan: what to ask, see :func:`vaeval_tasks.generate.plan.make_plan`.
         seed: of local sampling.
         clock: measures waits and time limits.
+        count: is told the status of each response that was kept, and of each attempt that another follows.
 
     Returns:
-        Counts by status, and the configurations that were stopped because their key, model, voice or address was
-        refused or nobody was there.
+        The configurations that were stopped because their key, model, voice or address was refused or nobody was
+        there.
 
     Raises:
         InputError: the disk is full or cannot be written.
     """
-    with tqdm(total=len(plan.jobs), desc="responses", unit="response", disable=None) as bar:
-        engine = _Engine(run, plan, seed=seed, clock=clock or Clock(), bar=bar)
-        asyncio.run(engine.go())
-    return engine.outcome
-
-
-def compact(run: RunDir) -> None:
-    """Write the log into ``responses.parquet``; the log stays, as the history of the run.
-
-    Raises:
-        InputError: the disk is full or cannot be written.
-    """
-    try:
-        run.write("responses", run.responses(), made_by="vaeval generate", inputs=("prompts",))
-    except OSError as error:
-        raise unwritable(run.root, error) from None
-
-
-def stopped_error(outcome: Outcome, left: int) -> ServiceError:
-    """Return one line about the configurations that were stopped."""
-    first = next(iter(outcome.stopped.values()))
-    _, *others = outcome.stopped
-    more = f" Also stopped: {', '.join(others)}." if others else ""
-    return ServiceError(f"{first}.{more} {left} responses are still to come; run the same command again")
+    engine = _Engine(run, plan, seed=seed, clock=clock, count=count)
+    await engine.go()
+    return engine.stopped

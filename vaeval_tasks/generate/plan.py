@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from vaeval_tasks.errors import InputError, UnknownNameError
@@ -80,6 +80,24 @@ class Plan:
                 )
             )
         return shares
+
+    def split(self, processes: int) -> list[Plan]:
+        """Return the plan in parts for so many processes, with the sessions divided among them.
+
+        A provider of fewer sessions than there are processes is left to the first ones; a part may be empty.
+        """
+        parts = []
+        for number in range(processes):
+            jobs: list[Job] = []
+            sessions = {}
+            for name, total in self.sessions.items():
+                among = min(processes, total)
+                if number < among:
+                    sessions[name] = total // among + (number < total % among)
+                    jobs += [job for job in self.jobs if job.config.provider == name][number::among]
+            rank = self.rank * processes + number
+            parts.append(replace(self, jobs=tuple(jobs), sessions=sessions, rank=rank))
+        return parts
 
 
 def parse_sessions(values: Iterable[str]) -> dict[str, int]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Lock
+from queue import SimpleQueue
+from threading import Thread
 
 from vaeval_tasks.errors import InputError
-from vaeval_tasks.models.kept import file_name, keep_reply
+from vaeval_tasks.models.kept import append_exchanges, file_name, keep_sounds
 from vaeval_tasks.models.protocol import Reply
 from vaeval_tasks.run import RunDir
 from vaeval_tasks.schema import Response, slug
@@ -28,20 +28,34 @@ def unwritable(root: Path, error: OSError) -> InputError:
 
 
 @dataclass(slots=True, eq=False)
-class _Line:
+class _Item:
+    """A reply that waits to be written, and what became of it."""
+
     response: Response
+    reply: Reply
     stands: bool
-    written: bool = False
-    failure: OSError | None = None
+    failure: Exception | None = None
+    done: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+
+def _settle(batch: list[_Item]) -> None:
+    for item in batch:
+        if not item.done.done():  # else nobody waits any more
+            item.done.set_result(None)
 
 
 class Store:
-    """Saves responses from many sessions; lines that wait together are flushed to disk together."""
+    """Saves responses in a thread of its own; what waits together is flushed to disk together.
+
+    One thread, not one per session: many that write at once take turns with the event loop and make it wait.
+    """
 
     def __init__(self, run: RunDir, *, rank: int = 0) -> None:
         self._run, self._rank = run, rank
-        self._waiting: deque[_Line] = deque()
-        self._writing = Lock()
+        self._waiting: SimpleQueue[_Item | None] = SimpleQueue()
+        self._loop = asyncio.get_running_loop()
+        self._thread = Thread(target=self._work, name="vaeval-store", daemon=True)
+        self._thread.start()
 
     async def save(self, response: Response, reply: Reply, *, stands: bool = True) -> Response:
         """Keep a reply; when this returns, a kill can no longer lose it.
@@ -54,35 +68,49 @@ class Store:
         Raises:
             InputError: the disk is full or cannot be written.
         """
+        item = _Item(response, reply, stands)
+        self._waiting.put(item)
+        await item.done
+        if isinstance(item.failure, OSError):
+            raise unwritable(self._run.root, item.failure) from None
+        if item.failure is not None:
+            raise item.failure
+        return item.response
+
+    async def close(self) -> None:
+        """Write what waits and end the thread."""
+        self._waiting.put(None)
+        await asyncio.to_thread(self._thread.join)
+
+    def _work(self) -> None:
+        going_on = True
+        while going_on:
+            waiting = [self._waiting.get()]
+            while not self._waiting.empty():
+                waiting.append(self._waiting.get())
+            going_on = None not in waiting
+            batch = [item for item in waiting if item is not None]
+            self._write(batch)
+            self._loop.call_soon_threadsafe(_settle, batch)
+
+    def _write(self, batch: list[_Item]) -> None:
+        """Write files, then the lines; what goes wrong is told to those who wait, whatever it is."""
+        for item in batch:
+            name = f"{slug(item.response.config_id)}/{file_name(item.response.prompt_id)}"
+            try:
+                item.response = keep_sounds(self._run, item.response, item.reply, name=name, rank=self._rank)
+            except Exception as error:
+                item.failure = error
+        whole = [item for item in batch if item.failure is None]
         try:
-            return await asyncio.to_thread(self._save, response, reply, stands)
-        except OSError as error:
-            raise unwritable(self._run.root, error) from None
+            self._append(whole)
+        except Exception as error:
+            for item in whole:
+                item.failure = error
 
-    def _save(self, response: Response, reply: Reply, stands: bool) -> Response:
-        name = f"{slug(response.config_id)}/{file_name(response.prompt_id)}"
-        line = _Line(keep_reply(self._run, response, reply, name=name), stands)
-        self._waiting.append(line)
-        with self._writing:
-            if not line.written:  # else the thread that held the lock before has taken this line with its own
-                self._write()
-        if line.failure is not None:
-            raise line.failure
-        return line.response
-
-    def _write(self) -> None:
-        """Write what waits with one flush."""
-        batch = [self._waiting.popleft() for _ in range(len(self._waiting))]
-        failure = None
-        try:
-            self._append(batch)
-        except OSError as error:
-            failure = error
-        for line in batch:
-            line.written, line.failure = True, failure
-
-    def _append(self, batch: list[_Line]) -> None:
-        if standing := [line.response for line in batch if line.stands]:
+    def _append(self, batch: list[_Item]) -> None:
+        append_exchanges(self._run, [(item.response, item.reply) for item in batch], rank=self._rank)
+        if standing := [item.response for item in batch if item.stands]:
             self._run.append("responses", *standing, rank=self._rank)
-        if failed := [line.response for line in batch if not line.stands]:
+        if failed := [item.response for item in batch if not item.stands]:
             append_jsonl(self._run.attempts_log, *failed)

@@ -23,7 +23,7 @@ from vaeval_tasks.harness.dialogue import Outcome, hold
 from vaeval_tasks.harness.documents import item
 from vaeval_tasks.harness.journal import journal
 from vaeval_tasks.harness.settings import rank, run_folder, world_size
-from vaeval_tasks.models.kept import keep_reply
+from vaeval_tasks.models.kept import append_exchanges, keep_sounds
 from vaeval_tasks.models.protocol import SpeechModel
 from vaeval_tasks.schema import ModelConfig, Response, slug
 
@@ -184,7 +184,8 @@ class SpeechLM(LM):
             turn_texts=outcome.turn_texts,
         )
         run = journal(self.run_root).run
-        response = keep_reply(run, response, outcome.reply, name=response_id)
+        response = keep_sounds(run, response, outcome.reply, name=response_id, rank=self._rank)
+        append_exchanges(run, [(response, outcome.reply)], rank=self._rank)
         journal(self.run_root).add(item(doc), response)
 
     def _encode(self, response_id: str) -> str:

@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 from os import environ
+from pathlib import Path
 from typing import Any
 
 from vaeval_tasks.audio import Clip, read_audio, wav_bytes
@@ -19,7 +19,7 @@ from vaeval_tasks.models.http import Http
 from vaeval_tasks.models.protocol import Conversation, Reply, Turn
 from vaeval_tasks.models.providers import address
 from vaeval_tasks.models.record import Message, audio_stub, decode_base64, message
-from vaeval_tasks.models.speech_in import ROLE_MARK, data_url, image_url, question, read_clips
+from vaeval_tasks.models.speech_in import ROLE_MARK, data_url, image_url, question, read_clips, with_files
 from vaeval_tasks.models.turn import Answer, Timeouts, TurnError, run_turn, unsupported
 from vaeval_tasks.schema import ModelConfig, ResponseStatus
 
@@ -56,7 +56,7 @@ class ChatAudio:
         if not config.connection.get("sees", True) and any(turn.images for turn in conversation.turns):
             return unsupported(f"{config.config_id} does not see, and the question has an image")
         question(conversation)
-        request = await asyncio.to_thread(_request, conversation, config)
+        request = await with_files(_files(conversation), _request, conversation, config)
         timeouts = Timeouts.of(config)
 
         async def talk(answer: Answer) -> None:
@@ -93,6 +93,11 @@ async def _read(response: Any, answer: Answer, *, streamed: bool) -> None:
         raise TurnError(ResponseStatus.error, "the reply is not JSON") from None
     answer.recorder.received(shown_completion(reply))
     read_completion(reply, answer)
+
+
+def _files(conversation: Conversation) -> list[Path]:
+    files = [path for turn in conversation.turns for path in (*turn.audio, *turn.images)]
+    return [*files, conversation.role_audio] if conversation.role_audio is not None else files
 
 
 def _request(conversation: Conversation, config: ModelConfig) -> Message:

@@ -16,7 +16,6 @@ __all__ = [
     "Recorder",
     "audio_stub",
     "decode_base64",
-    "event_line",
     "hide",
     "message",
     "scrub",
@@ -45,14 +44,6 @@ def decode_base64(text: Any) -> bytes:
 def audio_stub(data: bytes) -> dict[str, Any]:
     """Return what stands for audio in a log."""
     return {"bytes": len(data), "sha256": sha256_bytes(data)}
-
-
-def event_line(event: dict[str, Any]) -> str:
-    """Return an event as one line of JSON, with audio as length and hash.
-
-    The hash is taken here and not when the audio comes: what happens between two messages makes the others wait.
-    """
-    return json.dumps(event, ensure_ascii=False, default=audio_stub) + "\n"
 
 
 def hide(message: dict[str, Any], *path: str) -> dict[str, Any]:

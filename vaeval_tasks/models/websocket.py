@@ -55,16 +55,17 @@ class Socket:
     """One open session: JSON messages out, kept in the answer's record, and in, kept there by the caller."""
 
     def __init__(self, socket: ClientConnection, answer: Answer, timeouts: Timeouts) -> None:
+        from websockets.exceptions import ConnectionClosed  # once: looking it up for each event takes a while
+
+        self._gone = ConnectionClosed
         self._socket, self._answer, self._timeouts = socket, answer, timeouts
         self._clock = answer.recorder.clock
         self._alarm = Alarm()
 
     async def send(self, *messages: Message) -> None:
         """Send messages. A session that has closed is left to :meth:`receive`, which reads why first."""
-        from websockets.exceptions import ConnectionClosed
-
         pending = deque(messages)
-        with suppress(ConnectionClosed):
+        with suppress(self._gone):
             while pending:
                 async with self._socket.send_context():
                     frames: list[bytes] = []
@@ -81,15 +82,13 @@ class Socket:
         Raises:
             TurnError: the session closed, nothing came in time, or it was not JSON.
         """
-        from websockets.exceptions import ConnectionClosed
-
         try:
             with self._alarm.within(self._clock.on_the_wall(self._patience())):
                 raw = await self._socket.recv()
         except TimeoutError:
             what = "no further event" if self._answer.begun else "no audio"
             raise TurnError(ResponseStatus.timeout, f"{what} in time") from None
-        except ConnectionClosed as error:
+        except self._gone as error:
             raise self._closed(error) from None
         try:
             message = json.loads(raw)

@@ -1,0 +1,118 @@
+"""Several processes share a plan: one event loop keeps up with about 150 answers a second.
+
+The parent shows how far they are. Each has a pipe to it, and what they have to say goes through that; when the pipe
+closes, because the parent was interrupted or killed, they save what they hold and end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable, Sequence
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from typing import Any, cast
+
+from vaeval_tasks.errors import InputError, VaevalError
+from vaeval_tasks.generate.engine import ask_plan
+from vaeval_tasks.generate.plan import Plan
+from vaeval_tasks.models.clock import Clock
+from vaeval_tasks.run import RunDir
+
+__all__ = ["ask_in_processes"]
+
+_END_S = 30.0
+"""How long an interrupted process may take to save what it holds, in seconds."""
+
+
+def ask_in_processes(
+    run: RunDir, parts: Sequence[Plan], *, seed: int, clock: Clock, count: Callable[[str], None]
+) -> dict[str, VaevalError]:
+    """Ask for every response of some plans, each in a process of its own.
+
+    Args:
+        run: the run folder.
+        parts: the plans; empty ones start no process.
+        seed: of local sampling.
+        clock: measures waits and time limits.
+        count: is told the status of each response that was kept, and of each attempt that another follows.
+
+    Returns:
+        The configurations that were stopped, as :func:`vaeval_tasks.generate.engine.ask_plan` does.
+
+    Raises:
+        InputError: the disk is full or cannot be written.
+        VaevalError: a process ended early.
+    """
+    context = get_context("spawn")
+    workers: dict[Connection, Any] = {}
+    stopped: dict[str, VaevalError] = {}
+    try:
+        for part in (part for part in parts if part.jobs):
+            ours, theirs = context.Pipe()
+            worker = context.Process(target=_work, args=(theirs, run, part, seed, clock))
+            worker.start()
+            theirs.close()
+            workers[ours] = worker
+        running = set(workers)
+        while running:
+            for pipe in cast("list[Connection]", wait(list(running))):
+                if (news := _receive(pipe, workers[pipe])) is None:
+                    running.discard(pipe)
+                elif isinstance(news, str):
+                    count(news)
+                else:
+                    for config_id, error in news.items():
+                        stopped.setdefault(config_id, error)
+    finally:
+        for pipe in workers:
+            pipe.close()
+        for worker in workers.values():
+            worker.join(_END_S)
+            worker.kill()
+    return stopped
+
+
+def _receive(pipe: Connection, worker: Any) -> str | dict[str, VaevalError] | None:
+    """Return what a process has to say: a kind to count, the configurations it stopped, or None at its end."""
+    try:
+        news = pipe.recv()
+    except EOFError:
+        worker.join()
+        if worker.exitcode:
+            raise VaevalError(
+                f"one of the processes that ask ended early (exit code {worker.exitcode}); run the same command again: "
+                "finished responses are kept"
+            ) from None
+        return None
+    if isinstance(news, VaevalError):
+        raise news
+    if not isinstance(news, str | dict):
+        raise TypeError(f"a process said {news!r}")
+    return news
+
+
+def _work(pipe: Connection, run: RunDir, part: Plan, seed: int, clock: Clock) -> None:
+    """Ask for a part of the plan; runs in a process of its own."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent's interrupt reaches the whole group; the pipe says so
+    asyncio.run(_until_the_pipe_closes(pipe, run, part, seed, clock))
+
+
+async def _until_the_pipe_closes(pipe: Connection, run: RunDir, part: Plan, seed: int, clock: Clock) -> None:
+    asking = asyncio.ensure_future(ask_plan(run, part, seed=seed, clock=clock, count=pipe.send))
+    loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        loop.remove_reader(pipe.fileno())
+        asking.cancel()
+
+    loop.add_reader(pipe.fileno(), stop)
+    try:
+        stopped = await asking
+        pipe.send({config_id: VaevalError(str(error)) for config_id, error in stopped.items()})
+    except InputError as error:  # the disk is full
+        pipe.send(InputError(str(error)))
+    except (asyncio.CancelledError, ConnectionError):
+        return
+    finally:
+        loop.remove_reader(pipe.fileno())

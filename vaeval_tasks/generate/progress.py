@@ -1,0 +1,53 @@
+"""How far a run has come, for its user and for its caller."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
+
+from tqdm import tqdm
+
+from vaeval_tasks.errors import VaevalError
+from vaeval_tasks.schema import ResponseStatus
+
+__all__ = ["RETRIED", "Outcome", "Progress"]
+
+RETRIED = "retried"
+"""Counts attempts that another follows; every other kind is the status of a response."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of a plan."""
+
+    statuses: Counter[str] = field(default_factory=Counter)
+    """Responses of this run by status."""
+    stopped: dict[str, VaevalError] = field(default_factory=dict)
+    """Configurations that could not go on, and why."""
+
+
+class Progress:
+    """A bar of responses, with every kind but success counted beside it."""
+
+    def __init__(self, total: int) -> None:
+        self.statuses: Counter[str] = Counter()
+        self._bar = tqdm(total=total, desc="responses", unit="response", disable=None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self._bar.close()
+
+    def count(self, kind: str) -> None:
+        """Count a response by its status, or an attempt that another follows."""
+        self.statuses[kind] += 1
+        if kind != ResponseStatus.ok.value:
+            failures = {k: n for k, n in sorted(self.statuses.items()) if k != ResponseStatus.ok.value}
+            self._bar.set_postfix(failures, refresh=False)
+        if kind != RETRIED:
+            self._bar.update()
