@@ -2,7 +2,8 @@
 
 A test's fake builds each answer anew, which keeps one core busy and makes its sessions wait for each other. Here the
 answer leaves when the delay is over. Run as a process of its own: python replay.py CASE DELAY. The first line it
-prints is its address; when its input ends it prints the seconds of CPU it took.
+prints is its address; when its input ends it prints, as JSON, when each answer left (``times``, in seconds), how many
+requests waited for one at most (``waiting``), and the seconds of CPU it took (``cpu``).
 """
 
 from __future__ import annotations
@@ -102,11 +103,27 @@ async def chat() -> dict[bytes, bytes]:
     return {b"answer": head.encode() + body}
 
 
+class Tally:
+    """What the service saw."""
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+        self.waiting = self.most = 0
+
+    def asked(self) -> None:
+        self.waiting += 1
+        self.most = max(self.most, self.waiting)
+
+    def answered(self) -> None:
+        self.waiting -= 1
+        self.times.append(time.monotonic())
+
+
 class Replay(asyncio.Protocol):
     """One connection of a client. ``answer`` names the reply that waits for the delay."""
 
-    def __init__(self, replies: dict[bytes, bytes], answer: bytes, delay: float) -> None:
-        self.replies, self.answer, self.delay = replies, answer, delay
+    def __init__(self, replies: dict[bytes, bytes], answer: bytes, delay: float, tally: Tally) -> None:
+        self.replies, self.answer, self.delay, self.tally = replies, answer, delay, tally
         self.buffer = b""
         self.upgraded = False
 
@@ -165,9 +182,14 @@ class Replay(asyncio.Protocol):
 
     def reply(self, marker: bytes) -> None:
         if marker == self.answer:
-            asyncio.get_running_loop().call_later(self.delay, self.transport.write, self.replies[marker])
+            self.tally.asked()
+            asyncio.get_running_loop().call_later(self.delay, self.say)
         else:
             self.transport.write(self.replies[marker])
+
+    def say(self) -> None:
+        self.transport.write(self.replies[self.answer])
+        self.tally.answered()
 
 
 CASES: dict[str, tuple[Callable[[], Any], bytes, str]] = {
@@ -179,14 +201,14 @@ CASES: dict[str, tuple[Callable[[], Any], bytes, str]] = {
 
 async def main(case: str, delay: float) -> None:
     record, answer, path = CASES[case]
-    replies = await record()
+    replies, tally = await record(), Tally()
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(partial(Replay, replies, answer, delay), "127.0.0.1", 0, backlog=1024)
+    server = await loop.create_server(partial(Replay, replies, answer, delay, tally), "127.0.0.1", 0, backlog=1024)
     gc.freeze()
     began = time.process_time()
     print(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}{path}", flush=True)
     await asyncio.to_thread(sys.stdin.read)
-    print(time.process_time() - began, flush=True)
+    print(json.dumps({"cpu": time.process_time() - began, "times": tally.times, "waiting": tally.most}), flush=True)
 
 
 if __name__ == "__main__":
