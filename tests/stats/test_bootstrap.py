@@ -84,6 +84,41 @@ def test_a_replicate_without_a_finite_estimate_is_ridged_and_counted() -> None:
     assert np.abs(got.strengths[got.ridged]).max() < 15
 
 
+def test_a_replicate_whose_entities_fall_apart_is_ridged() -> None:
+    """Rounding leaves its information a little above singular, which once passed for a fit and then had no inverse."""
+    rows = [
+        *(
+            (0, 1, 2, 2, 1, 3.0),
+            (0, 1, 4, 3, -2, 3.0),
+            (1, 2, 0, 4, 2, 2.0),
+            (1, 2, 3, 0, -1, 2.0),
+            (2, 3, 0, 2, 1, 1.0),
+        ),
+        *(
+            (2, 3, 2, 3, -2, 1.0),
+            (3, 0, 1, 4, 1, 3.0),
+            (3, 0, 3, 3, -1, 1.0),
+            (2, 0, 2, 0, -3, 1.0),
+            (2, 3, 3, 4, -2, 3.0),
+        ),
+        *(
+            (2, 3, 3, 1, -2, 3.0),
+            (0, 3, 1, 1, -1, 1.0),
+            (1, 0, 4, 4, -1, 3.0),
+            (0, 0, 2, 5, 0, 2.0),
+            (1, 1, 0, 3, 0, 3.0),
+        ),
+    ]
+    a, b, rater, prompt, score, weight = zip(*rows, strict=True)
+    data = comparisons(entities=["w", "x", "y", "z"], a=a, b=b, score=score, rater=rater, prompt=prompt, scale=3)
+    data = replace(data, weight=np.array(weight))
+    got = bootstrap(data, Draws(replicates=2000, seed=265), engine=Engine.bradley_terry)
+    seen = ~got.absent
+    assert got.ridged.any()
+    assert np.isfinite(got.strengths[seen]).all()
+    assert np.abs(got.strengths[seen]).max() < 15
+
+
 def test_a_replicate_that_misses_a_level_still_fits(simulate: object) -> None:
     """One rating of the highest level: replicates without it merge the level."""
     data: Comparisons = simulate(LEVELS[:1], thresholds=(0.5, 1.3, 50.0))  # type: ignore[operator]

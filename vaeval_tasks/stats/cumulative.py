@@ -22,6 +22,9 @@ Floats = NDArray[np.float64]
 _TOLERANCE = 1e-8
 _MAX_STEPS = 60
 _MAX_HALVINGS = 30
+_PIVOT = 1e-11
+"""A pivot of so small a share of its diagonal is zero."""
+
 _RUNAWAY = 15.0
 """Log odds beyond which a strength is taken to be on its way to infinity."""
 _SMALLEST = 1e-150
@@ -215,10 +218,16 @@ def _lifted(problem: Problem, information: Floats) -> Floats:
 
 
 def _factor(problem: Problem, information: Floats) -> tuple[Floats, bool] | None:
+    """Return the Cholesky factor, or None where the data say nothing of some direction.
+
+    Rounding can leave a pivot that ought to be zero, as of entities that were never compared, a little above it.
+    """
+    lifted = _lifted(problem, information)
     try:
-        return cho_factor(_lifted(problem, information), lower=True)
+        factor, lower = cho_factor(lifted, lower=True)
     except np.linalg.LinAlgError:
         return None
+    return None if np.any(np.diag(factor) ** 2 <= _PIVOT * np.diag(lifted)) else (factor, lower)
 
 
 def _covariance(problem: Problem, information: Floats) -> Floats:

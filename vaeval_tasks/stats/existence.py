@@ -52,12 +52,12 @@ def require_connected(cells: Cells) -> None:
     if lone:
         raise EstimationError(
             f"rubric {cells.rubric!r}: {_names(lone)} has no comparison with another entity. "
-            "Leave it out, collect ratings of it, or ask for a ridge (--ridge)"
+            "Leave it out, collect ratings of it, or ask for a ridge (vaeval rank --ridge)"
         )
     parts = " | ".join(f"{{{_names(names)}}}" for names in members)
     raise EstimationError(
         f"rubric {cells.rubric!r}: the entities fall into {n_parts} parts that are never compared with each other: "
-        f"{parts}. Collect ratings across them, rank them apart, or ask for a ridge (--ridge)"
+        f"{parts}. Collect ratings across them, rank them apart, or ask for a ridge (vaeval rank --ridge)"
     )
 
 
@@ -91,10 +91,12 @@ def separation_error(cells: Cells, problem: Problem) -> EstimationError:
     direction = recession_direction(problem)
     where = f"rubric {cells.rubric!r}: "
     if direction is None:
-        return EstimationError(f"{where}the fit did not converge. Ask for a ridge (--ridge) or collect more ratings")
+        return EstimationError(
+            f"{where}the fit did not converge. Ask for a ridge (vaeval rank --ridge) or collect more ratings"
+        )
     spread = direction - direction.min()
     if spread.max() < 1e-7:
-        return EstimationError(f"{where}the thresholds have no finite estimate. Ask for a ridge (--ridge)")
+        return EstimationError(f"{where}the thresholds have no finite estimate. Ask for a ridge (vaeval rank --ridge)")
     top = [cells.entities[i] for i in np.flatnonzero(spread > spread.max() - 1e-7)]
     rest = [cells.entities[i] for i in np.flatnonzero(spread <= spread.max() - 1e-7)]
     if len(rest) == 1 and len(top) > 1:
@@ -102,7 +104,7 @@ def separation_error(cells: Cells, problem: Problem) -> EstimationError:
     else:
         blame = f"{_names(top)} won every comparison with {_names(rest)} by the largest score given"
     return EstimationError(
-        f"{where}{blame}: no finite strength exists. Collect more ratings, or ask for a ridge (--ridge)"
+        f"{where}{blame}: no finite strength exists. Collect more ratings, or ask for a ridge (vaeval rank --ridge)"
     )
 
 
