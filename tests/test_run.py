@@ -19,6 +19,8 @@ def test_tables_and_manifest(tmp_path: Path) -> None:
     run = RunDir(tmp_path / "run")
     run.write("prompts", [PROMPT], made_by="vaeval prompts", seed=3)
     assert run.read("prompts") == [PROMPT]
+    with pytest.raises(InputError, match=r"pairs\.parquet: no such file; make it with: vaeval pair"):
+        run.read("pairs")
     entry = run.manifest()["tables"]["prompts"]
     assert (entry["rows"], entry["made_by"], entry["seed"]) == (1, "vaeval prompts", 3)
     run.note(data_revision="abc")

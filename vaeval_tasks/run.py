@@ -53,6 +53,20 @@ RECORDS: dict[str, type] = {
 }
 
 
+_MADE_BY = {
+    "prompts": "vaeval prompts import",
+    "items": "vaeval lm-eval",
+    "responses": "vaeval generate",
+    "scores": "vaeval score",
+    "pairs": "vaeval pair",
+    "judge_ratings": "vaeval judge",
+    "judges": "vaeval judge",
+    **dict.fromkeys(
+        ("assignments", "ratings", "mos", "comments", "raters", "events", "quality"), "vaeval serve, then vaeval export"
+    ),
+}
+
+
 def now() -> str:
     """Return the time in UTC, ISO 8601 to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
@@ -105,6 +119,8 @@ class RunDir:
         Raises:
             InputError: the table is missing or a field is wrong.
         """
+        if not self.has(table):
+            raise InputError(f"no such file; make it with: {_MADE_BY[table]}", path=self.path(table))
         return tables.read_parquet(self.path(table), RECORDS[table])
 
     def write(

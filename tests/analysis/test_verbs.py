@@ -215,6 +215,7 @@ def test_power_says_when_raters_are_too_few(invoke: Any) -> None:
     done = invoke("power", "--prompts", 40, "--raters", 4, "--studies", 2, "--ci", "sandwich", "--target", 3)
     assert done.code == 1
     assert "plan more raters" in done.err
+    assert "overall" in done.out, "what the plan gives is told all the same"
 
 
 def test_the_example_of_power_reaches_its_target(invoke: Any) -> None:

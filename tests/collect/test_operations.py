@@ -279,6 +279,14 @@ def test_the_verbs_of_the_command_line(run_of: Any, monkeypatch: pytest.MonkeyPa
     assert "no such run folder" in str(nowhere.exception)
 
 
+def test_a_run_with_nothing_to_rate_is_told_what_to_do(tmp_path: Path) -> None:
+    early = CliRunner().invoke(cli, ["links", str(tmp_path)])
+    assert "nothing to rate yet; run vaeval generate and vaeval pair first" in str(early.exception)
+    assert not list(tmp_path.iterdir()), "no database was made"
+    served = CliRunner().invoke(cli, ["serve", str(tmp_path)])
+    assert "prompts.parquet: no such file; make it with: vaeval prompts import" in str(served.exception)
+
+
 def test_a_link_of_the_command_line_opens_the_study(run_of: Any, serve: Any) -> None:
     run = run_of(prompts=1, configs=2)
     made = CliRunner().invoke(cli, ["links", str(run.root), "--url", "http://nowhere"])

@@ -155,6 +155,12 @@ def test_other_commands_of_the_harness_know_our_tasks(lm_eval_: Run) -> None:
     assert "All tasks found and valid" in lm_eval_("validate", "--tasks", "voiceassistant_eval")
 
 
+def test_a_misspelt_name_in_the_metadata_is_named(lm_eval_: Run) -> None:
+    arguments = ("--model", "vaeval-tone", "--tasks", "speaking_safety", "--metadata")
+    err = lm_eval_(*arguments, "dataset_pth=nowhere", "my_own=3", code=1)
+    assert "Error: unknown metadata 'dataset_pth'. Did you mean 'dataset_path'?" in err
+
+
 def test_bad_data_is_one_line(lm_eval_: Run) -> None:
     err = lm_eval_("--model", "vaeval-tone", "--tasks", "speaking_safety", "--metadata", "dataset_path=nowhere", code=1)
     assert "Error: nowhere: no such folder; give --metadata dataset_path=DIR" in err

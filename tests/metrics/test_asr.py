@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from vaeval_tasks.audio import Clip, read_audio
-from vaeval_tasks.errors import MissingWeightsError
+from vaeval_tasks.errors import MissingWeightsError, UnknownNameError
 from vaeval_tasks.metrics.asr import WhisperRecogniser
 from vaeval_tasks.metrics.modified_wer import modified_wer
 
@@ -61,7 +61,9 @@ def test_a_folder_without_weights_is_refused(tmp_path, reader):
 
 
 def test_an_unknown_name_is_refused():
-    with pytest.raises(MissingWeightsError, match="'large-v33' are neither a folder nor could they be fetched"):
+    with pytest.raises(
+        UnknownNameError, match=r"unknown recogniser 'large-v33'. Did you mean 'large-v3'.*whisper-base"
+    ):
         _ = WhisperRecogniser("large-v33").signature
 
 

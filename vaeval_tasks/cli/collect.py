@@ -19,6 +19,7 @@ from vaeval_tasks.collect.importer import OnMissing, stored_settings
 from vaeval_tasks.collect.settings import Settings
 from vaeval_tasks.collect.store import Study
 from vaeval_tasks.design import CHECK_PREFIX
+from vaeval_tasks.errors import InputError
 from vaeval_tasks.files import write_text
 from vaeval_tasks.run import RunDir
 
@@ -114,7 +115,10 @@ def links(run: Path, count: int, url: str, db: str | None) -> None:
 
     Example: vaeval links study --count 20 --url https://study.example.org
     """
-    database = server.database_of(RunDir.existing(run), db)
+    folder = RunDir.existing(run)
+    if not (folder.has("pairs") or folder.has("responses")):
+        raise InputError("there is nothing to rate yet; run vaeval generate and vaeval pair first", path=run)
+    database = server.database_of(folder, db)
     with database.read() as connection:
         found = [s for study in Study if (s := stored_settings(connection, study)) is not None]
     # a link opens both studies of a run: the shorter promise counts

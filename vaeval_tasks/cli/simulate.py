@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from vaeval_tasks.cli.sources import FiniteRange, bar, emit, output_options
+from vaeval_tasks.errors import EstimationError
 
 __all__ = ["power", "simulate"]
 
@@ -78,5 +79,11 @@ def power(
     settings = planning.PowerSettings(ci=Ci(ci), studies=studies, resamples=resamples, seed=seed)
     with bar(studies, "simulated studies", "study") as update:
         widths = [planning.expected_width(plan, settings, progress=update)]
-        answer = planning.plan_for(target, plan, settings, progress=update) if target else None
+        answer, refusal = None, None
+        try:
+            answer = planning.plan_for(target, plan, settings, progress=update) if target else None
+        except EstimationError as error:  # what the plan gives is known all the same
+            refusal = error
     emit(planning.power_json(widths[0], answer), planning.power_tables(widths[0], answer), as_json=as_json, out=out)
+    if refusal is not None:
+        raise refusal

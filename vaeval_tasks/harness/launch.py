@@ -7,6 +7,7 @@ and our table at the end, with the overall score that the harness cannot compute
 
 from __future__ import annotations
 
+import difflib
 import fnmatch
 import sys
 from argparse import Namespace
@@ -19,7 +20,7 @@ import yaml
 from vaeval_tasks import paths
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.harness.register import MODELS, register
-from vaeval_tasks.harness.settings import Settings, rank, run_folder
+from vaeval_tasks.harness.settings import SCORING, Settings, rank, run_folder
 from vaeval_tasks.results import read_results, table
 from vaeval_tasks.run import RunDir
 from vaeval_tasks.suite import FAMILIES, GROUP, TASKS
@@ -29,6 +30,9 @@ __all__ = ["launch"]
 PREFIX = "vaeval-"
 _NAMING = ("peft", "delta", "pretrained", "model", "path", "engine")
 """Model arguments that the harness names the folder of ``--output_path`` after."""
+
+_METADATA = ("dataset_path", "revision", "run_dir", "model_name", "profile", "scoring_device", *SCORING)
+"""What our hooks read of the metadata; other tasks may have names of their own there."""
 
 _REFUSED_OF_MODELS = {
     "use_cache": "keys answers without the model; leave it out: the run folder keeps every answer already",
@@ -102,6 +106,13 @@ def _refuse(given: dict[str, Any], model: str) -> None:
             raise InputError(f"--{option} {reason}")
 
 
+def _check_spelling(metadata: dict[str, Any]) -> None:
+    """Refuse a name that is nearly one of ours: nothing would be done with it, and nobody would say so."""
+    for name in metadata:
+        if name not in _METADATA and difflib.get_close_matches(name, _METADATA, n=1, cutoff=0.8):
+            raise UnknownNameError("metadata", name, _METADATA)
+
+
 def _prepare(parsed: Namespace, config: dict[str, Any]) -> Path:
     """Fill in what our hooks and models need to know, and return the run folder.
 
@@ -117,6 +128,7 @@ def _prepare(parsed: Namespace, config: dict[str, Any]) -> Path:
     model_args = _arguments(config.get("model_args")) | _arguments(typed.get("model_args"))
     metadata = _arguments(config.get("metadata")) | _arguments(typed.get("metadata"))
     _refuse(given, model)
+    _check_spelling(metadata)
     if model == "vaeval-replay" and "responses" in model_args:
         # two folders of answers are two models
         model_args = {"pretrained": Path(str(model_args["responses"])).expanduser().resolve().name} | model_args

@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from vaeval_tasks import weights
 from vaeval_tasks.audio import Clip
-from vaeval_tasks.errors import MissingWeightsError
+from vaeval_tasks.errors import MissingWeightsError, UnknownNameError
 from vaeval_tasks.files import sha256_file
 from vaeval_tasks.metrics.common import require, short, signature, unusable
 
@@ -73,6 +73,10 @@ class WhisperRecogniser:
 
     def _from_hub(self) -> Path:
         whisper = require("faster_whisper", _FEATURE, extra="offline")
+        known = whisper.available_models()
+        if "/" not in self._name and self._name not in known:
+            offline = [name for name in weights.OFFLINE if name.startswith("whisper-")]
+            raise UnknownNameError("recogniser", self._name, [*offline, *known])
         try:
             return Path(whisper.download_model(self._name))
         except (OSError, ValueError) as error:
