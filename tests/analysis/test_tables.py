@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from vaeval_tasks.rubrics import KEYS
+from vaeval_tasks.run import RunDir
 from vaeval_tasks.simulate import Study
 from vaeval_tasks.simulate.comments import THEME_RATES
 from vaeval_tasks.simulate.opinions import NOT_ASKED
@@ -202,3 +205,51 @@ def test_tables_of_no_run(tmp_path: Path, invoke: Any) -> None:
     done = invoke("tables", tmp_path / "no")
     assert (done.code, done.out) == (1, "")
     assert "no such run folder" in done.err
+
+
+@pytest.fixture
+def undefeated(small_run: Path, tmp_path: Path) -> Callable[..., RunDir]:
+    """Make a run in which one model wins all its comparisons on some rubrics by the largest score."""
+
+    def make(*rubrics: str) -> RunDir:
+        run = RunDir(tmp_path / "run")
+        run.root.mkdir()
+        for name in ("ratings.parquet", "raters.parquet", "configs.yaml"):
+            (run.root / name).write_bytes((small_run / name).read_bytes())
+        ratings = []
+        for rating in run.read("ratings"):
+            ours = [config.startswith("nova") for config in (rating.a, rating.b)]
+            won = rating.rubric in rubrics and ours[0] != ours[1]
+            ratings.append(replace(rating, score=3 if ours[0] else -3) if won else rating)
+        run.write("ratings", ratings, made_by="test")
+        return run
+
+    return make
+
+
+def test_a_rubric_without_a_finite_ranking_is_left_out_with_a_note(undefeated: Any, invoke: Any) -> None:
+    run = undefeated("naturalness")
+    done = invoke("tables", run.root, "--resamples", 20, "--splits", 10)
+    assert done.code == 0, done.err
+    board = rows(run.root / "analysis", "board")
+    assert {row["rubric"] for row in board} == set(KEYS) - {"naturalness"}
+    note = (run.root / "analysis" / "board.md").read_text().splitlines()[-1]
+    assert note.startswith("rubric 'naturalness': 'Nova 2 Sonic' won every comparison")
+    done = invoke("report", run.root, "--resamples", 20, "--splits", 10)
+    assert done.code == 0, done.err
+    page = (run.root / "site" / "index.html").read_text()
+    assert "Not ranked: &#39;Nova 2 Sonic&#39; won every comparison" in page
+    assert "Nobody was asked this question" not in page
+
+
+def test_what_needs_no_ranking_is_made_without_one(undefeated: Any, invoke: Any) -> None:
+    run = undefeated(*KEYS)
+    done = invoke("tables", run.root, "--resamples", 20, "--splits", 10)
+    assert done.code == 0, done.err
+    for name in ("A10", "board", "board_config"):
+        assert f"{name}: not written, rubric " in done.out
+    assert len(rows(run.root / "analysis", "A1")) > 0
+    assert len(rows(run.root / "analysis", "head_to_head")) > 0
+    done = invoke("report", run.root, "--resamples", 20, "--splits", 10)
+    assert done.code == 1
+    assert "no finite strength exists. Collect more ratings" in done.err

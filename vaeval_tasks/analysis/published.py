@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -12,12 +12,12 @@ from vaeval_tasks.analysis.boards import board_table
 from vaeval_tasks.analysis.comments import load_comments, theme_rows
 from vaeval_tasks.analysis.engines import engine_table
 from vaeval_tasks.analysis.entities import Level, default_level, tells_models
-from vaeval_tasks.analysis.leaderboard import Settings, rank
+from vaeval_tasks.analysis.leaderboard import Board, Settings, rank
 from vaeval_tasks.analysis.lexicon import load_lexicon
 from vaeval_tasks.analysis.mos import MosTable, load_mos, mos_rows, mos_table
 from vaeval_tasks.analysis.mos_tables import table_a4, table_a5, table_a6, table_a7, table_a10
 from vaeval_tasks.analysis.panel import pool_table, prompt_table
-from vaeval_tasks.analysis.ratings import Ratings, load_ratings
+from vaeval_tasks.analysis.ratings import Ratings, load_ratings, restrict
 from vaeval_tasks.analysis.rubric_groups import (
     cluster_table,
     clusters,
@@ -30,7 +30,7 @@ from vaeval_tasks.analysis.source import Source
 from vaeval_tasks.analysis.table import Table
 from vaeval_tasks.analysis.voices import head_to_head_table, margin_table, model_margins
 from vaeval_tasks.errors import EstimationError
-from vaeval_tasks.stats import Draws, Progress, RubricClusters
+from vaeval_tasks.stats import Draws, Progress, RubricClusters, fit_all
 
 __all__ = ["StudyTables", "study_tables"]
 
@@ -139,6 +139,37 @@ def _clusters(study: _Study) -> RubricClusters:
     )
 
 
+def _board(study: _Study, level: Level, settings: Settings) -> tuple[Board | None, str]:
+    """Return the board of the rubrics that have a finite estimate, with a note on each other, or None and why."""
+
+    def of(rubrics: Sequence[str]) -> Board:
+        return rank(study.ratings, level=level, rubrics=rubrics, settings=settings, progress=study.progress)
+
+    try:
+        return of(study.rubrics), ""
+    except EstimationError as error:
+        reason = str(error)
+    data = study.ratings.at(level)
+    able, notes = [], []
+    for rubric in study.rubrics:
+        try:
+            fit_all(restrict(data, [rubric]), engine=settings.engine, ridge=settings.ridge)
+        except EstimationError as error:
+            notes.append(str(error))
+        else:
+            able.append(rubric)
+    if not able or not notes:  # nothing to rank, or too little for any rubric
+        return None, reason
+    board = of(able)
+    return replace(board, notes=(*board.notes, *notes)), ""
+
+
+def _there(board: Board | None) -> Board:
+    if board is None:
+        raise EstimationError("the ratings cannot be ranked")
+    return board
+
+
 def _rivals(order: Sequence[str], mos: Sequence[dict[str, Any]]) -> list[str]:
     """Return the models with the one people prefer first and the one with the best MOS second (if it is another)."""
     best = [row["entity"] for row in mos if row["rubric"] == "overall" and row["entity"] in order][:1]
@@ -159,7 +190,6 @@ def study_tables(
 
     Raises:
         InputError: the run has no ratings, or a table is not as it must be.
-        EstimationError: the ratings cannot be ranked.
     """
     ratings = load_ratings(source)
     run = source.run
@@ -186,14 +216,13 @@ def _wanted(study: _Study) -> dict[str, tuple[str, Callable[[], Table]]]:
     """Return each table's name, why it cannot be made (empty if it can), and how to make it."""
     source, ratings, rubrics, draws = study.source, study.ratings, study.rubrics, study.draws
     settings = Settings(resamples=draws.replicates, seed=draws.seed)
-    board, by_config = (
-        rank(ratings, level=level, rubrics=rubrics, settings=settings, progress=study.progress)
-        for level in (study.top, Level.config)
-    )
-    order = [row.entity for row in board.rows if row.rubric == study.headline]
+    (board, unranked), (by_config, no_config) = (_board(study, level, settings) for level in (study.top, Level.config))
+    ranked = [row.entity for row in board.rows if row.rubric == study.headline] if board else []
+    headless = unranked or ("" if ranked else f"{study.headline} cannot be ranked, see the notes of the board")
+    order = ranked or list(ratings.at(study.top).entities)
     mos = mos_rows(study.mos.at(study.top), study.mos.data.rubrics, draws) if study.mos else []
     models = _rivals(order, mos)
-    a10 = table_a10(board, mos)
+    a10 = cache(lambda: table_a10(_there(board), mos))
     no_mos = "" if any(row["rubric"] == "overall" for row in mos) else "no MOS ratings of the overall rubric"
     no_prompts = "" if source.prompts else "the run has no prompts"
     no_comments = "" if source.run is not None and source.run.has("comments") else "the run has no comments"
@@ -205,16 +234,16 @@ def _wanted(study: _Study) -> dict[str, tuple[str, Callable[[], Table]]]:
         "A1": ("" if source.raters else "the run has no raters", lambda: _a1(study)),
         "A2": ("", lambda: agreement_table(agreement_rows(ratings, rubrics))),
         "A3": ("" if study.splits else "--splits is 0", lambda: _a3(study)),
-        "A4": (no_mos, lambda: table_a4(a10)),
+        "A4": (no_mos or headless, lambda: table_a4(a10())),
         "A5": (no_mos, lambda: table_a5(mos)),
         "A6": (no_mos or no_prompts or few, lambda: _a6(study, models)),
         "A7": (no_mos or few, lambda: table_a7(ratings, mos, models[0], models[1], draws)),
         "A8": ("", lambda: correlation_table(ratings, rubrics)),
         "A9": (no_comments, lambda: _a9(study, order)),
-        "A10": ("", lambda: a10),
+        "A10": (unranked, a10),
         "mos": ("" if mos else "the run has no MOS ratings", lambda: mos_table(mos)),
-        "board": ("", lambda: board_table(board)),
-        "board_config": ("", lambda: board_table(by_config, name="board_config")),
+        "board": (unranked, lambda: board_table(_there(board))),
+        "board_config": (no_config, lambda: board_table(_there(by_config), name="board_config")),
         "board_slices": (no_prompts, lambda: slice_table(ratings, rubrics, study.top, settings)),
         "voice_margin": (plain, lambda: _margins(study, Level.voice, "voice_margin", "Margins between voices")),
         "thinking": (

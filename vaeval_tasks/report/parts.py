@@ -76,6 +76,13 @@ def _of(table: Table | None, rubric: Rubric) -> Rows:
     return [row for row in table.rows if row["rubric"] == rubric.key] if table is not None else []
 
 
+def _why_unranked(board: Table, rubric: Rubric) -> str:
+    """Return the board's note on a rubric that it leaves out; without one, there are no ratings."""
+    about = f"rubric {rubric.key!r}: "
+    told = next((note.removeprefix(about) for note in board.notes if note.startswith(about)), "")
+    return f"Not ranked: {told}." if told else "Nobody was asked this question."
+
+
 def rubric_pages(tables: Mapping[str, Table], entities: Sequence[str]) -> tuple[RubricPage, ...]:
     """Return a page for each of the 12 rubrics, with the reason where it was not rated.
 
@@ -92,7 +99,7 @@ def rubric_pages(tables: Mapping[str, Table], entities: Sequence[str]) -> tuple[
                 standings=standings,
                 opinions=_opinions(_of(tables.get("mos"), rubric), [s.entity for s in standings]),
                 slices=_slices(_of(tables.get("board_slices"), rubric), entities) if standings else (),
-                reason="" if standings else "Nobody was asked this question.",
+                reason="" if standings else _why_unranked(tables["board"], rubric),
             )
         )
     return tuple(pages)

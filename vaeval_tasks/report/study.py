@@ -178,6 +178,8 @@ def study_board(run: RunDir, settings: BoardSettings, *, progress: Callable[[int
     )
     bridge = _bridge(source, ratings, settings)
     tables = {table.name: table for table in (*made.tables, *bridge.tables)}
+    if "board" not in tables:
+        raise EstimationError(made.missing["board"])
     entities = _models(tables)
     responses: list[Response] = run.responses()
     prompts: list[Prompt] = run.read("prompts") if run.has("prompts") else []
