@@ -77,7 +77,10 @@ def test_what_is_wrong_is_named(tmp_path, change, value, why):
         ("configuration: []", "Did you mean 'configurations'"),
         ("configurations: [3]", "row 1: a configuration must be a mapping"),
         ("configurations: {a: [}", "cannot be read as YAML"),
-        ("configurations: [{model: x, effort: off}]", "field 'effort': YAML reads a bare on, off, yes or no as true"),
+        (
+            "configurations: [{model: x, thinking: off}]",
+            "field 'thinking': YAML reads a bare on, off, yes or no as true",
+        ),
         ("configurations: [{model: x}]", "field 'provider': the field is missing"),
     ],
 )

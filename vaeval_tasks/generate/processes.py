@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import threading
 from collections.abc import Callable, Sequence
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
@@ -51,7 +52,7 @@ def ask_in_processes(
         for part in (part for part in parts if part.jobs):
             ours, theirs = context.Pipe()
             worker = context.Process(target=_work, args=(theirs, run, part, seed, clock))
-            worker.start()
+            _start(worker)
             theirs.close()
             workers[ours] = worker
         running = set(workers)
@@ -71,6 +72,18 @@ def ask_in_processes(
             worker.join(_END_S)
             worker.kill()
     return stopped
+
+
+def _start(worker: Any) -> None:
+    """Start a process that leaves interrupts, which reach the whole group, to its parent: the pipe tells of them."""
+    if threading.current_thread() is not threading.main_thread():
+        worker.start()
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # a new process starts with what its parent ignores
+    try:
+        worker.start()
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _receive(pipe: Connection, worker: Any) -> str | dict[str, VaevalError] | None:
@@ -94,7 +107,7 @@ def _receive(pipe: Connection, worker: Any) -> str | dict[str, VaevalError] | No
 
 def _work(pipe: Connection, run: RunDir, part: Plan, seed: int, clock: Clock) -> None:
     """Ask for a part of the plan; runs in a process of its own."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent's interrupt reaches the whole group; the pipe says so
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     asyncio.run(_until_the_pipe_closes(pipe, run, part, seed, clock))
 
 

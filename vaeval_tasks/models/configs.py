@@ -48,7 +48,7 @@ def _check_timeouts(connection: Mapping[str, Any], where: str) -> None:
 def _config(row: Any, path: Path, number: int) -> ModelConfig:
     if not isinstance(row, dict):
         raise InputError("a configuration must be a mapping", path=path, row=number)
-    for key in ("model", "provider", "effort", "voice"):
+    for key in ("model", "provider", "thinking", "voice"):
         if isinstance(row.get(key), bool):
             raise InputError(
                 "YAML reads a bare on, off, yes or no as true or false; put it in quotes",
