@@ -4,7 +4,8 @@ The ideal is what N sessions at once can do if nothing but the server takes time
 (replay.py) is a process of its own that only replays, and notes when each answer leaves. What it counts between the
 first and the last sixth of the answers is the throughput; the whole run, which starts processes and ends one session
 after another, stands beside it. So does the CPU time of each side per response, and what else the machine did: other
-work takes its share of the cores, and a busy machine is called one.
+work takes its share of the cores, and a busy machine is called one. The yardstick, a fixed piece of Python, says how
+fast the machine is at that moment.
 Run: python tests/benchmarks/bench_generate.py [--sessions 64] [--waves 60] [--processes 2] [realtime gemini chat]
 """
 
@@ -58,6 +59,14 @@ def busy_cores() -> float:
     return (sum(fields) - fields[3] - fields[4]) / os.sysconf("SC_CLK_TCK")
 
 
+def yardstick() -> float:
+    """Return how many milliseconds of CPU a fixed piece of Python takes: the same machine is not always as fast."""
+    began = time.process_time()
+    for _ in range(2000):
+        json.loads(json.dumps({str(n): [n, n / 7] for n in range(20)}))
+    return (time.process_time() - began) * 1e3
+
+
 def used() -> tuple[float, float, float]:
     """Return seconds of CPU of the machine, and of this process and its children, and on the wall."""
     own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -95,7 +104,8 @@ def measure(case: str, sessions: int, waves: int, processes: int) -> float:
     print(
         f"{case:9} {processes} processes, {sessions} sessions, {count} responses: ratio {ratio:.3f} "
         f"(whole run {waves * DELAY / took:.3f}, {took:.1f} s); CPU a response: client {own / count * 1e3:.2f} ms, "
-        f"server {seen['cpu'] / count * 1e3:.2f} ms; others kept {others:.1f} of {os.cpu_count()} cores busy"
+        f"server {seen['cpu'] / count * 1e3:.2f} ms, yardstick {yardstick():.0f} ms; "
+        f"others kept {others:.1f} of {os.cpu_count()} cores busy"
     )
     if ratio < GOAL and others > 0.2:
         print(f"{case:9} the machine was too busy to tell whether {GOAL} is reached")
