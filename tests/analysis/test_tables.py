@@ -227,14 +227,19 @@ def undefeated(small_run: Path, tmp_path: Path) -> Callable[..., RunDir]:
     return make
 
 
-def test_a_rubric_without_a_finite_ranking_is_left_out_with_a_note(undefeated: Any, invoke: Any) -> None:
-    run = undefeated("naturalness")
+def test_a_rubric_without_a_finite_ranking_is_left_out_with_a_note(
+    undefeated: Any, small_run: Path, invoke: Any
+) -> None:
+    run = undefeated("naturalness", "overall")
+    (run.root / "mos.parquet").write_bytes((small_run / "mos.parquet").read_bytes())
     done = invoke("tables", run.root, "--resamples", 20, "--splits", 10)
     assert done.code == 0, done.err
+    assert "A4: not written, the overall rubric cannot be ranked" in done.out
     board = rows(run.root / "analysis", "board")
-    assert {row["rubric"] for row in board} == set(KEYS) - {"naturalness"}
-    note = (run.root / "analysis" / "board.md").read_text().splitlines()[-1]
-    assert note.startswith("rubric 'naturalness': 'Nova 2 Sonic' won every comparison")
+    assert {row["rubric"] for row in board} == set(KEYS) - {"naturalness", "overall"}
+    notes = (run.root / "analysis" / "board.md").read_text().splitlines()
+    for rubric in ("naturalness", "overall"):
+        assert any(note.startswith(f"rubric {rubric!r}: 'Nova 2 Sonic' won every comparison") for note in notes)
     done = invoke("report", run.root, "--resamples", 20, "--splits", 10)
     assert done.code == 0, done.err
     page = (run.root / "site" / "index.html").read_text()

@@ -13,6 +13,7 @@ from vaeval_tasks.analysis.mos import MosTable, mos_rows
 from vaeval_tasks.analysis.ratings import Ratings, restrict
 from vaeval_tasks.analysis.source import DEGRADED, prompt_level
 from vaeval_tasks.analysis.table import Table
+from vaeval_tasks.errors import EstimationError
 from vaeval_tasks.rubrics import BY_KEY
 from vaeval_tasks.stats import Draws, margins, spearman
 
@@ -71,8 +72,14 @@ def table_a10(board: Board, mos: Rows) -> Table:
 
 
 def table_a4(a10: Table) -> Table:
-    """Return table A4: the overall rows of table A10."""
+    """Return table A4: the overall rows of table A10.
+
+    Raises:
+        EstimationError: there are none, as the overall rubric has no finite ranking.
+    """
     rows = tuple(row for row in a10.rows if row["rubric"] == "overall")
+    if not rows:
+        raise EstimationError("the overall rubric cannot be ranked, see the notes of the board")
     title = "A4: CMOS Elo and sample-averaged MOS per model, overall"
     return Table(name="A4", title=title, columns=a10.columns[2:], rows=rows, digits=_DIGITS)
 

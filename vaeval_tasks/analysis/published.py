@@ -139,35 +139,41 @@ def _clusters(study: _Study) -> RubricClusters:
     )
 
 
-def _board(study: _Study, level: Level, settings: Settings) -> tuple[Board | None, str]:
-    """Return the board of the rubrics that have a finite estimate, with a note on each other, or None and why."""
+def _board(study: _Study, level: Level, settings: Settings) -> Board:
+    """Return the board of the rubrics that have a finite estimate, with a note on each other.
+
+    Raises:
+        EstimationError: no rubric has one.
+    """
 
     def of(rubrics: Sequence[str]) -> Board:
         return rank(study.ratings, level=level, rubrics=rubrics, settings=settings, progress=study.progress)
 
     try:
-        return of(study.rubrics), ""
-    except EstimationError as error:
-        reason = str(error)
-    data = study.ratings.at(level)
-    able, notes = [], []
-    for rubric in study.rubrics:
-        try:
-            fit_all(restrict(data, [rubric]), engine=settings.engine, ridge=settings.ridge)
-        except EstimationError as error:
-            notes.append(str(error))
-        else:
-            able.append(rubric)
-    if not able or not notes:  # nothing to rank, or too little for any rubric
-        return None, reason
+        return of(study.rubrics)
+    except EstimationError:
+        data = study.ratings.at(level)
+        able, notes = [], []
+        for rubric in study.rubrics:
+            try:
+                fit_all(restrict(data, [rubric]), engine=settings.engine, ridge=settings.ridge)
+            except EstimationError as error:
+                notes.append(str(error))
+            else:
+                able.append(rubric)
+        if not able or not notes:  # nothing to rank, or too little for any rubric
+            raise
     board = of(able)
-    return replace(board, notes=(*board.notes, *notes)), ""
+    return replace(board, notes=(*board.notes, *notes))
 
 
-def _there(board: Board | None) -> Board:
-    if board is None:
-        raise EstimationError("the ratings cannot be ranked")
-    return board
+def _order(study: _Study, board: Callable[[], Board]) -> list[str]:
+    """Return the entities, best first where the headline rubric can be ranked."""
+    try:
+        ranked = [row.entity for row in board().rows if row.rubric == study.headline]
+    except EstimationError:
+        ranked = []
+    return ranked or list(study.ratings.at(study.top).entities)
 
 
 def _rivals(order: Sequence[str], mos: Sequence[dict[str, Any]]) -> list[str]:
@@ -216,13 +222,11 @@ def _wanted(study: _Study) -> dict[str, tuple[str, Callable[[], Table]]]:
     """Return each table's name, why it cannot be made (empty if it can), and how to make it."""
     source, ratings, rubrics, draws = study.source, study.ratings, study.rubrics, study.draws
     settings = Settings(resamples=draws.replicates, seed=draws.seed)
-    (board, unranked), (by_config, no_config) = (_board(study, level, settings) for level in (study.top, Level.config))
-    ranked = [row.entity for row in board.rows if row.rubric == study.headline] if board else []
-    headless = unranked or ("" if ranked else f"{study.headline} cannot be ranked, see the notes of the board")
-    order = ranked or list(ratings.at(study.top).entities)
+    board = cache(lambda: _board(study, study.top, settings))
+    order = _order(study, board)
     mos = mos_rows(study.mos.at(study.top), study.mos.data.rubrics, draws) if study.mos else []
     models = _rivals(order, mos)
-    a10 = cache(lambda: table_a10(_there(board), mos))
+    a10 = cache(lambda: table_a10(board(), mos))
     no_mos = "" if any(row["rubric"] == "overall" for row in mos) else "no MOS ratings of the overall rubric"
     no_prompts = "" if source.prompts else "the run has no prompts"
     no_comments = "" if source.run is not None and source.run.has("comments") else "the run has no comments"
@@ -234,16 +238,16 @@ def _wanted(study: _Study) -> dict[str, tuple[str, Callable[[], Table]]]:
         "A1": ("" if source.raters else "the run has no raters", lambda: _a1(study)),
         "A2": ("", lambda: agreement_table(agreement_rows(ratings, rubrics))),
         "A3": ("" if study.splits else "--splits is 0", lambda: _a3(study)),
-        "A4": (no_mos or headless, lambda: table_a4(a10())),
+        "A4": (no_mos, lambda: table_a4(a10())),
         "A5": (no_mos, lambda: table_a5(mos)),
         "A6": (no_mos or no_prompts or few, lambda: _a6(study, models)),
         "A7": (no_mos or few, lambda: table_a7(ratings, mos, models[0], models[1], draws)),
         "A8": ("", lambda: correlation_table(ratings, rubrics)),
         "A9": (no_comments, lambda: _a9(study, order)),
-        "A10": (unranked, a10),
+        "A10": ("", a10),
         "mos": ("" if mos else "the run has no MOS ratings", lambda: mos_table(mos)),
-        "board": (unranked, lambda: board_table(_there(board))),
-        "board_config": (no_config, lambda: board_table(_there(by_config), name="board_config")),
+        "board": ("", lambda: board_table(board())),
+        "board_config": ("", lambda: board_table(_board(study, Level.config, settings), name="board_config")),
         "board_slices": (no_prompts, lambda: slice_table(ratings, rubrics, study.top, settings)),
         "voice_margin": (plain, lambda: _margins(study, Level.voice, "voice_margin", "Margins between voices")),
         "thinking": (

@@ -31,7 +31,7 @@ __all__ = ["generate"]
     "--sessions",
     multiple=True,
     metavar="[PROVIDER=]N",
-    help="Requests at once, for every provider or for one; may be repeated.",
+    help="Requests at once, for every provider or for one (under torchrun, in each process); may be repeated.",
 )
 @click.option(
     "--processes",

@@ -40,8 +40,6 @@ class _Engine:
     def __init__(self, run: RunDir, plan: Plan, *, seed: int, clock: Clock, count: Callable[[str], None]) -> None:
         self._run, self._plan, self._seed, self._clock, self._count = run, plan, seed, clock, count
         self._models: dict[str, SpeechModel] = {}
-        self._adapters: dict[str, SpeechModel] = {}
-        """The models once more, by configuration."""
         self._next_start = 0.0
         """When the next request may begin, on the loop's clock."""
         self._checked: set[str] = set()
@@ -121,12 +119,10 @@ class _Engine:
 
     def _model(self, config: ModelConfig) -> SpeechModel:
         """Return the adapter; voices of one model share it, so that weights are loaded and connections opened once."""
-        if config.config_id not in self._adapters:
-            key = json.dumps([config.provider, config.params.get("model"), config.connection], sort_keys=True)
-            if key not in self._models:
-                self._models[key] = create_model(config)
-            self._adapters[config.config_id] = self._models[key]
-        return self._adapters[config.config_id]
+        key = json.dumps([config.provider, config.params.get("model"), config.connection], sort_keys=True)
+        if key not in self._models:
+            self._models[key] = create_model(config)
+        return self._models[key]
 
 
 async def _all(workers: Iterable[Awaitable[None]]) -> None:
