@@ -21,6 +21,12 @@ def repository() -> Path:
     return Path(__file__).resolve().parent.parent
 
 
+@pytest.fixture(scope="session")
+def human_ratings() -> Path:
+    """Ratings that people gave in other studies; see the README of ``tests/data``."""
+    return Path(__file__).resolve().parent / "data" / "ratings"
+
+
 @pytest.fixture
 def tone() -> Clip:
     """One second of a 440 Hz tone at 16 kHz, at half of full scale."""

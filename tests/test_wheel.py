@@ -12,8 +12,8 @@ import pytest
 PROBE = """
 import json
 from vaeval_tasks import paths
-from vaeval_tasks.harness.dataset import load
-from vaeval_tasks.harness.register import task_manager
+from vaeval_tasks.hosts.lm_eval.dataset import load
+from vaeval_tasks.hosts.lm_eval.register import task_manager
 import vaeval_tasks
 print(json.dumps({
     "package": vaeval_tasks.__file__,

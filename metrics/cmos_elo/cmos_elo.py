@@ -2,8 +2,8 @@
 
 import datasets
 import evaluate
-from vaeval_tasks.analysis import hub
-from vaeval_tasks.metrics.hub import check_init
+from vaeval_tasks.hosts.evaluate import preference as hub
+from vaeval_tasks.hosts.evaluate.speech import check_init
 
 _DESCRIPTION = """\
 Ranks systems from graded pairwise preferences (comparative mean opinion scores, CMOS, -3 to +3, ties allowed): an \

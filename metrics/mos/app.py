@@ -5,7 +5,7 @@ from pathlib import Path
 import evaluate
 import gradio as gr
 from evaluate.utils.gradio import parse_readme
-from vaeval_tasks.analysis import hub
+from vaeval_tasks.hosts.evaluate import preference as hub
 from vaeval_tasks.errors import VaevalError
 
 HERE = Path(__file__).resolve().parent

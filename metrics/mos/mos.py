@@ -2,8 +2,8 @@
 
 import datasets
 import evaluate
-from vaeval_tasks.analysis import hub
-from vaeval_tasks.metrics.hub import check_init
+from vaeval_tasks.hosts.evaluate import preference as hub
+from vaeval_tasks.hosts.evaluate.speech import check_init
 
 _DESCRIPTION = """\
 Summarises opinion scores from 1 (bad) to 5 (excellent) that people gave to single responses: the scores of a sample \

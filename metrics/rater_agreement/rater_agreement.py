@@ -2,8 +2,8 @@
 
 import datasets
 import evaluate
-from vaeval_tasks.analysis import hub
-from vaeval_tasks.metrics.hub import check_init
+from vaeval_tasks.hosts.evaluate import preference as hub
+from vaeval_tasks.hosts.evaluate.speech import check_init
 
 _DESCRIPTION = """\
 Says how far raters agree on units that two or more of them have scored: Krippendorff's alpha, the intraclass \

@@ -5,7 +5,7 @@ from pathlib import Path
 import evaluate
 import gradio as gr
 from evaluate.utils.gradio import parse_readme
-from vaeval_tasks import weights
+from vaeval_tasks.services import weights
 from vaeval_tasks.errors import VaevalError
 
 HERE = Path(__file__).resolve().parent

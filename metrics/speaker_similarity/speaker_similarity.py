@@ -2,7 +2,7 @@
 
 import datasets
 import evaluate
-from vaeval_tasks.metrics import hub
+from vaeval_tasks.hosts.evaluate import speech as hub
 from vaeval_tasks.metrics import profiles
 from vaeval_tasks.metrics import speaker_similarity
 

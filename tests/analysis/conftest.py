@@ -91,12 +91,3 @@ def good_rows() -> list[list[object]]:
             rows.append([prompt, "z", "y", rater, "overall", -shift - (prompt == "p2")])
             rows.append([prompt, "z", "x", rater, "overall", -2 - shift + (prompt == "p1")])
     return rows
-
-
-@pytest.fixture
-def shared_data() -> Path:
-    """Human ratings of other studies, outside of the repository."""
-    path = Path(__file__).resolve().parents[2].parent / "shared" / "data"
-    if not path.is_dir():
-        pytest.fail(f"these tests read {path.name}/ of ../shared, which is not there")
-    return path

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from vaeval_tasks.run import RunDir
-from vaeval_tasks.schema import PairKind, Rater, Rating
+from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.store.schema import PairKind, Rater, Rating
 
 
 def _rating(rater: str, a: str, b: str, score: int, kind: PairKind = PairKind.main) -> Rating:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vaeval_tasks.analysis.lexicon import DEFAULT, Lexicon, load_lexicon
+from vaeval_tasks.analysis.comments.lexicon import DEFAULT, Lexicon, load_lexicon
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.simulate.comments import THEME_RATES
 

@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vaeval_tasks.analysis.entities import Level
-from vaeval_tasks.analysis.measured import load_measured
-from vaeval_tasks.analysis.ratings import load_ratings
-from vaeval_tasks.analysis.score_table import score_table
-from vaeval_tasks.analysis.source import Source
+from vaeval_tasks.analysis.load.entities import Level
+from vaeval_tasks.analysis.load.measured import load_measured
+from vaeval_tasks.analysis.load.ratings import load_ratings
+from vaeval_tasks.analysis.load.source import Source
+from vaeval_tasks.analysis.predict.score_table import score_table
 from vaeval_tasks.cli import main
 from vaeval_tasks.errors import InputError
-from vaeval_tasks.run import RunDir
-from vaeval_tasks.schema import Rating, Response, ResponseStatus, Score
 from vaeval_tasks.stats import Draws
+from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.store.schema import Rating, Response, ResponseStatus, Score
 
 CONFIGS = ("a/x/y", "b/x/y", "c/x/y")
 

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vaeval_tasks import paths, publish
-from vaeval_tasks.analysis import hub
+from vaeval_tasks import paths
 from vaeval_tasks.errors import EstimationError, InputError, UnknownNameError
+from vaeval_tasks.hosts.evaluate import preference as hub
+from vaeval_tasks.hosts.evaluate import spaces as publish
 
 KINDS = {"cmos_elo": "comparison", "mos": "measurement", "rater_agreement": "measurement"}
 

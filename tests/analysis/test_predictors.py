@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vaeval_tasks.analysis.entities import Level
-from vaeval_tasks.analysis.measured import Measured
-from vaeval_tasks.analysis.predict_combine import combine
-from vaeval_tasks.analysis.predict_pairs import accuracy_ceiling, calibration, choices, differences
-from vaeval_tasks.analysis.predict_systems import ceiling
-from vaeval_tasks.analysis.predictor_tables import predictor_tables, predictors_json
-from vaeval_tasks.analysis.predictors import Predictor, Predictors, predict
-from vaeval_tasks.analysis.ratings import Ratings
+from vaeval_tasks.analysis.load.entities import Level
+from vaeval_tasks.analysis.load.measured import Measured
+from vaeval_tasks.analysis.load.ratings import Ratings
+from vaeval_tasks.analysis.predict.combinations import combine
+from vaeval_tasks.analysis.predict.pairs import accuracy_ceiling, calibration, choices, differences
+from vaeval_tasks.analysis.predict.predictor_tables import predictor_tables, predictors_json
+from vaeval_tasks.analysis.predict.predictors import Predictor, Predictors, predict
+from vaeval_tasks.analysis.predict.systems import ceiling
 from vaeval_tasks.analysis.table import plain
 from vaeval_tasks.stats import Draws, comparisons
 from vaeval_tasks.stats.rank_correlation import rank_correlations

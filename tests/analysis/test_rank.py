@@ -180,9 +180,9 @@ def test_one_rater_has_no_interval_and_says_why(
     assert all(r["n_raters"] == 1 for r in result["rows"])
 
 
-def test_ribbons_through_a_documented_renaming(shared_data: Path, invoke: Any) -> None:
+def test_ribbons_through_a_documented_renaming(human_ratings: Path, invoke: Any) -> None:
     # Agresti (1992), confirmed with R ordinal::clm: logLik -521.1076425, Elo 1020.3 965.9 1154.1 818.0 1041.6
-    path = shared_data / "agresti_ribbon_pairs.csv"
+    path = human_ratings / "agresti_ribbon_pairs.csv"
     result = invoke("rank", path, "--columns", "score=rating", "--json").json
     assert result["fit"]["log_likelihood"] == pytest.approx(-521.1076425, abs=1e-6)
     elo = {r["entity"]: round(r["elo"], 1) for r in result["rows"]}
@@ -190,9 +190,9 @@ def test_ribbons_through_a_documented_renaming(shared_data: Path, invoke: Any) -
     assert sum(r["n_ratings"] for r in result["rows"]) == 600  # 300 comparisons, two brands each
 
 
-def test_llmfao_and_its_left_side_bias(shared_data: Path, invoke: Any) -> None:
+def test_llmfao_and_its_left_side_bias(human_ratings: Path, invoke: Any) -> None:
     # R ordinal::clm: logLik -8977.5204; free centre LR 25.22, left favoured by .102 logit
-    command = ("rank", shared_data / "llmfao_pairs.csv", "--columns", "score=rating", "--ci", "sandwich", "--side")
+    command = ("rank", human_ratings / "llmfao_pairs.csv.gz", "--columns", "score=rating", "--ci", "sandwich", "--side")
     result = invoke(*command, "--json").json
     assert result["fit"]["log_likelihood"] == pytest.approx(-8977.5204, abs=1e-3)
     assert result["rows"][0]["entity"] == "GPT 4"
@@ -202,17 +202,17 @@ def test_llmfao_and_its_left_side_bias(shared_data: Path, invoke: Any) -> None:
     assert "side shown first" in invoke(*command).out
 
 
-def test_pwcmp_keeps_repeated_sessions(shared_data: Path, invoke: Any) -> None:
-    path = shared_data / "pwcmp_lf_pairs.csv.gz"
+def test_pwcmp_keeps_repeated_sessions(human_ratings: Path, invoke: Any) -> None:
+    path = human_ratings / "pwcmp_lf_pairs.csv.gz"
     command = ("rank", path, "--columns", "score=rating", "--duplicates", "keep", "--ci", "sandwich", "--json")
     result = invoke(*command).json
     assert result["fit"]["log_likelihood"] == pytest.approx(-15193.3148, abs=1e-3)
     assert result["fit"]["n_ratings"]["overall"] == 26_580
 
 
-def test_words_for_scores(shared_data: Path, invoke: Any) -> None:
+def test_words_for_scores(human_ratings: Path, invoke: Any) -> None:
     names = "prompt=query,a=doc_a,b=doc_b,rater=worker,score=answer"
-    path = shared_data / "sigir2010_judgments.csv"
+    path = human_ratings / "sigir2010_judgments.csv"
     words = "a=1,b=-1,s=0,=drop"
     command = ("agree", path, "--columns", names, "--scores", words, "--splits", 0, "--json", "--encoding", "latin-1")
     done = invoke(*command)
@@ -241,8 +241,8 @@ def test_out_writes_what_the_ending_says(small_run: Path, tmp_path: Path, invoke
 def test_153_thousand_rows_load_in_no_time(small_run: Path, tmp_path: Path) -> None:
     import time
 
-    from vaeval_tasks.analysis.ratings import load_ratings
-    from vaeval_tasks.analysis.source import Source
+    from vaeval_tasks.analysis.load.ratings import load_ratings
+    from vaeval_tasks.analysis.load.source import Source
 
     table = pq.read_table(small_run / "ratings.parquet")
     copies = [

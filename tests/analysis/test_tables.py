@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from vaeval_tasks.rubrics import KEYS
-from vaeval_tasks.run import RunDir
 from vaeval_tasks.simulate import Study
 from vaeval_tasks.simulate.comments import THEME_RATES
 from vaeval_tasks.simulate.opinions import NOT_ASKED
 from vaeval_tasks.simulate.published import MODELS
+from vaeval_tasks.store.run import RunDir
 
 PUBLISHED = [*(f"A{i}" for i in range(1, 11)), "board", "voice_margin", "thinking"]
 RESAMPLES = 60

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from vaeval_tasks.analysis.power import Plan, closed_formula
+from vaeval_tasks.analysis.rank.power import Plan, closed_formula
 from vaeval_tasks.rubrics import KEYS
 from vaeval_tasks.simulate.published import MODELS
 
@@ -55,10 +55,10 @@ def test_agreement_where_one_rubric_cannot_be_ranked(ratings_csv: Callable[..., 
     assert "2 parts that are never compared" in halves["naturalness"]["reason"]
 
 
-def test_music_similarity_of_the_readme(shared_data: Path, invoke: Any) -> None:
+def test_music_similarity_of_the_readme(human_ratings: Path, invoke: Any) -> None:
     # eleven queries share no document, so nothing ranks across them; raters still agree or not
     columns = "prompt=query,a=doc_a,b=doc_b,rater=worker,score=answer"
-    command = ("agree", shared_data / "sigir2010_judgments.csv", "--columns", columns, "--encoding", "latin-1")
+    command = ("agree", human_ratings / "sigir2010_judgments.csv", "--columns", columns, "--encoding", "latin-1")
     result = invoke(*command, "--scores", "a=1,b=-1,s=0,=drop", "--splits", 20, "--json").json
     assert result["rows"][0]["alpha"] is not None
     assert "11 parts that are never compared" in result["split_half"][0]["reason"]
@@ -142,10 +142,10 @@ def test_mos_of_one_rater_has_no_interval(ratings_csv: Callable[..., Path], invo
     assert [type(row["n_ratings"]) for row in rows] == [int, int]
 
 
-def test_the_voice_conversion_challenge(shared_data: Path, invoke: Any) -> None:
+def test_the_voice_conversion_challenge(human_ratings: Path, invoke: Any) -> None:
     names = "prompt=sample,config=system,score=rating"
     keep = ("--where", "state=Valid", "--where", "method=Grade5", "--where", "panel=En", "--duplicates", "keep")
-    command = ("mos", shared_data / "vcc2020_mos.csv.gz", "--columns", names, "--any-rubric", *keep)
+    command = ("mos", human_ratings / "vcc2020_mos.csv.gz", "--columns", names, "--any-rubric", *keep)
     rows = invoke(*command, "--json", "--resamples", 20).json["rows"]
     assert len(rows) > 30
     assert all(1 <= row["mos"] <= 5 and row["low"] <= row["mos"] <= row["high"] for row in rows)

@@ -25,10 +25,10 @@ from starlette.responses import HTMLResponse
 sys.path.insert(0, str(Path(__file__).parents[1] / "collect"))
 from conftest import make_run, served_run, serving  # type: ignore[import-not-found]
 
-from vaeval_tasks.collect.driver import drive, sounds_of
-from vaeval_tasks.collect.preference import Preference, planted
 from vaeval_tasks.collect.web.guard import Guard
-from vaeval_tasks.run import RunDir
+from vaeval_tasks.simulate.driver import drive, sounds_of
+from vaeval_tasks.simulate.preference import Preference, planted
+from vaeval_tasks.store.run import RunDir
 
 PAGE = "x" * 16_000  # about as long as a task page
 LIMIT_MS = 300

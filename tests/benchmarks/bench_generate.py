@@ -26,15 +26,15 @@ import numpy as np
 TESTS = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(TESTS), str(TESTS.parent), str(TESTS / "benchmarks")]
 
-from fakes.server import KEY  # noqa: E402
 from replay import CASES, CONFIGS  # noqa: E402
 
 from vaeval_tasks.audio import Clip, wav_bytes  # noqa: E402
 from vaeval_tasks.generate.plan import make_plan  # noqa: E402
 from vaeval_tasks.generate.runner import generate  # noqa: E402
 from vaeval_tasks.models.configs import published  # noqa: E402
-from vaeval_tasks.run import RunDir  # noqa: E402
-from vaeval_tasks.schema import Prompt  # noqa: E402
+from vaeval_tasks.store.run import RunDir  # noqa: E402
+from vaeval_tasks.store.schema import Prompt  # noqa: E402
+from vaeval_tasks.testing.server import KEY  # noqa: E402
 
 DELAY = 0.3
 GOAL = 0.95

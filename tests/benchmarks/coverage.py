@@ -13,7 +13,7 @@ import itertools
 import numpy as np
 
 from vaeval_tasks.simulate import Shape, simulate
-from vaeval_tasks.simulate.compare import study_comparisons
+from vaeval_tasks.simulate.comparisons import study_comparisons
 from vaeval_tasks.simulate.published import MODELS
 from vaeval_tasks.simulate.truth import true_model_elo
 from vaeval_tasks.stats import Clusters, Draws, bootstrap, difference, fit_all, sandwich, standings

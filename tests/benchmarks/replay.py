@@ -23,17 +23,16 @@ from typing import Any
 TESTS = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(TESTS), str(TESTS.parent)]
 
-from fakes.chat import ChatFake  # noqa: E402
-from fakes.gemini import GeminiFake  # noqa: E402
-from fakes.gemini import Session as GeminiSession  # noqa: E402
-from fakes.realtime import RealtimeFake  # noqa: E402
-from fakes.realtime import Session as RealtimeSession  # noqa: E402
-from fakes.server import answer_pcm  # noqa: E402
-
+from vaeval_tasks.models.adapters.gemini_live import setup_message  # noqa: E402
+from vaeval_tasks.models.adapters.openai_realtime import OpenAIRealtime  # noqa: E402
 from vaeval_tasks.models.configs import published  # noqa: E402
-from vaeval_tasks.models.gemini_live import setup_message  # noqa: E402
-from vaeval_tasks.models.openai_realtime import OpenAIRealtime  # noqa: E402
 from vaeval_tasks.models.protocol import Conversation, Turn  # noqa: E402
+from vaeval_tasks.testing.chat import ChatFake  # noqa: E402
+from vaeval_tasks.testing.gemini import GeminiFake  # noqa: E402
+from vaeval_tasks.testing.gemini import Session as GeminiSession  # noqa: E402
+from vaeval_tasks.testing.realtime import RealtimeFake  # noqa: E402
+from vaeval_tasks.testing.realtime import Session as RealtimeSession  # noqa: E402
+from vaeval_tasks.testing.server import answer_pcm  # noqa: E402
 
 CONFIGS = {
     "realtime": "gpt-realtime-2.1/minimal/marin",

@@ -10,7 +10,7 @@ import numpy as np
 
 from vaeval_tasks.stats import ELO_PER_LOGIT, Comparisons, comparisons
 
-TABLE = Path(__file__).parents[1] / "stats" / "data" / "elo_table_a10.csv"
+TABLE = Path(__file__).parents[1] / "data" / "elo_table_a10.csv"
 MODELS = np.repeat(np.arange(7), [4, 2, 4, 4, 2, 1, 2])  # of the 19 configurations
 GATES = {3: 0.282, 7: 0.179, 8: 0.275}  # emotional appropriateness, instruction following, reasoning
 FIRST_THRESHOLDS = np.array([0.25, 0.9, 0.7, 0.8, 0.9, 0.9, 0.8, 1.1, 1.1, 1.5, 2.4, 1.7])

@@ -22,14 +22,14 @@ import sqlalchemy as sa
 import uvicorn
 
 from vaeval_tasks.audio import Clip, read_audio, write_wav
-from vaeval_tasks.collect import identity
 from vaeval_tasks.collect.clock import now_ms
-from vaeval_tasks.collect.driver import TaskPage, count_beeps
+from vaeval_tasks.collect.people import identity
 from vaeval_tasks.collect.serve import Opened, open_study
-from vaeval_tasks.collect.store import Study
+from vaeval_tasks.collect.store.tables import Study
 from vaeval_tasks.collect.web.app import create_app
-from vaeval_tasks.run import RunDir
-from vaeval_tasks.schema import Pair, PairKind, Prompt, Response, ResponseStatus
+from vaeval_tasks.simulate.driver import TaskPage, count_beeps
+from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.store.schema import Pair, PairKind, Prompt, Response, ResponseStatus
 
 CERTIFICATES = httpx.create_ssl_context()  # reading them takes a client a while; all clients here share them
 GATES = ("instruction_following", "reasoning", "emotional_appropriateness")

@@ -12,16 +12,17 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaeval_tasks.collect import alloc, store
 from vaeval_tasks.collect.clock import MINUTE
-from vaeval_tasks.collect.database import Database, open_database
-from vaeval_tasks.collect.identity import new_rater
-from vaeval_tasks.collect.importer import design_tasks
-from vaeval_tasks.collect.policy import Heard, History, Offer, ranked
-from vaeval_tasks.collect.settings import Settings
-from vaeval_tasks.collect.standing import next_task, tasks_done, withdraw
-from vaeval_tasks.collect.store import State, Study
-from vaeval_tasks.schema import Pair, PairKind, Prompt
+from vaeval_tasks.collect.people.identity import new_rater
+from vaeval_tasks.collect.rules import alloc
+from vaeval_tasks.collect.rules.policy import Heard, History, Offer, ranked
+from vaeval_tasks.collect.rules.settings import Settings
+from vaeval_tasks.collect.rules.standing import next_task, tasks_done, withdraw
+from vaeval_tasks.collect.store import tables as store
+from vaeval_tasks.collect.store.database import Database, open_database
+from vaeval_tasks.collect.store.importer import design_tasks
+from vaeval_tasks.collect.store.tables import State, Study
+from vaeval_tasks.store.schema import Pair, PairKind, Prompt
 
 SETTINGS = Settings(study=Study.cmos, check_every=4, repeat_gap=3)
 A, T = store.assignments, store.tasks
@@ -162,7 +163,7 @@ def test_a_quota_and_an_empty_study_finish_the_rater(tmp_path: Path) -> None:
     settings = replace(SETTINGS, tasks_per_rater=2)
     database = fill(tmp_path / "a.sqlite", design(2))
     one = rater(database, "one")
-    from vaeval_tasks.collect.identity import enrol, known
+    from vaeval_tasks.collect.people.identity import enrol, known
 
     enrol(database, Study.cmos, one, now=0)
     for _ in range(2):

@@ -11,9 +11,9 @@ import sqlalchemy as sa
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from vaeval_tasks.audio import read_audio
-from vaeval_tasks.collect import store
 from vaeval_tasks.collect.clock import MINUTE
-from vaeval_tasks.collect.driver import count_beeps
+from vaeval_tasks.collect.store import tables as store
+from vaeval_tasks.simulate.driver import count_beeps
 
 AXE = Path(axe_core_python.__file__).parent / "axe.min.js"
 RECORD_AUDIO = """
@@ -439,7 +439,7 @@ def test_nothing_a_rater_wrote_runs_in_the_operators_browser(page: Page, study: 
 
 
 def test_a_mos_study_asks_about_one_response(page: Page, run_of: Any, serve: Any) -> None:
-    from vaeval_tasks.collect.store import Study
+    from vaeval_tasks.collect.store.tables import Study
 
     with serve(run_of(prompts=1, configs=2), Study.mos, dwell=0.0) as study:
         rater = study.rater()

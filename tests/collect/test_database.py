@@ -12,11 +12,11 @@ import pytest
 import sqlalchemy as sa
 from alembic import command
 
-from vaeval_tasks.collect import database as module
-from vaeval_tasks.collect import store
-from vaeval_tasks.collect.database import network_file_system, open_database
-from vaeval_tasks.collect.migrate import configuration, upgrade
-from vaeval_tasks.collect.store import PUBLIC
+from vaeval_tasks.collect.store import database as module
+from vaeval_tasks.collect.store import tables as store
+from vaeval_tasks.collect.store.database import network_file_system, open_database
+from vaeval_tasks.collect.store.migrate import configuration, upgrade
+from vaeval_tasks.collect.store.tables import PUBLIC
 from vaeval_tasks.errors import InputError, ServiceError
 
 

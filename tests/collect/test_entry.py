@@ -18,14 +18,16 @@ from fastapi import FastAPI
 from starlette.responses import JSONResponse
 
 from vaeval_tasks.audio import read_audio
-from vaeval_tasks.collect import identity, store, watch
+from vaeval_tasks.collect import watch
 from vaeval_tasks.collect.clock import MINUTE, now_ms
-from vaeval_tasks.collect.driver import TaskPage, count_beeps
-from vaeval_tasks.collect.prolific import Prolific, verify
+from vaeval_tasks.collect.people import identity
+from vaeval_tasks.collect.people.prolific import Prolific, verify
 from vaeval_tasks.collect.sound import BEEPS, beeps, count_for, record_check
-from vaeval_tasks.collect.store import CheckOutcome
+from vaeval_tasks.collect.store import tables as store
+from vaeval_tasks.collect.store.tables import CheckOutcome
 from vaeval_tasks.collect.web.app import create_app
 from vaeval_tasks.errors import InputError
+from vaeval_tasks.simulate.driver import TaskPage, count_beeps
 
 SHARED = httpx.create_ssl_context()
 PARAMETERS = {"PROLIFIC_PID": "5f1a2b3c", "STUDY_ID": "s1", "SESSION_ID": "x1"}
@@ -288,7 +290,7 @@ def test_a_returned_submission_frees_its_task_at_once(run_of: Any, serve: Any, s
         with serve_app(create_app(replace(study.opened.context, prolific=access))) as url:
             httpx.get(url, params=PARAMETERS, verify=SHARED)
             rater_id = study.rows(sa.select(store.raters.c.rater_id))[0][0]
-            from vaeval_tasks.collect import alloc
+            from vaeval_tasks.collect.rules import alloc
 
             alloc.claim(study.db, study.opened.context.settings, rater_id, now=now_ms())
             returned = {"status": "RETURNED", "participant_id": PARAMETERS["PROLIFIC_PID"]}

@@ -17,26 +17,26 @@ import sqlalchemy as sa
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from vaeval_tasks.check import check
 from vaeval_tasks.cli import main
-from vaeval_tasks.collect import identity, store
-from vaeval_tasks.collect.alloc import claim
-from vaeval_tasks.collect.anonymous import payload, without_addresses
-from vaeval_tasks.collect.codebook import COLUMNS, TABLES
-from vaeval_tasks.collect.database import Database, open_database
-from vaeval_tasks.collect.driver import drive, sounds_of
-from vaeval_tasks.collect.export import Exported, Format, export
-from vaeval_tasks.collect.importer import import_design
-from vaeval_tasks.collect.preference import Preference
-from vaeval_tasks.collect.questions import asked, gates_of, question_ids, score
-from vaeval_tasks.collect.settings import Settings
-from vaeval_tasks.collect.standing import withdraw
-from vaeval_tasks.collect.store import CheckOutcome, Study
-from vaeval_tasks.design import CHECK_PREFIX
-from vaeval_tasks.run import RECORDS, RunDir
-from vaeval_tasks.schema import Comment, PairKind, Rating, ResponseStatus
-from vaeval_tasks.sheets import read_csv, whole_text
-from vaeval_tasks.tables import arrow_schema, read_jsonl
+from vaeval_tasks.collect.outgoing.codebook import COLUMNS, TABLES
+from vaeval_tasks.collect.outgoing.export import Exported, Format, export
+from vaeval_tasks.collect.people import identity
+from vaeval_tasks.collect.people.anonymous import payload, without_addresses
+from vaeval_tasks.collect.rules.alloc import claim
+from vaeval_tasks.collect.rules.questions import asked, gates_of, question_ids, score
+from vaeval_tasks.collect.rules.settings import Settings
+from vaeval_tasks.collect.rules.standing import withdraw
+from vaeval_tasks.collect.store import tables as store
+from vaeval_tasks.collect.store.database import Database, open_database
+from vaeval_tasks.collect.store.importer import import_design
+from vaeval_tasks.collect.store.tables import CheckOutcome, Study
+from vaeval_tasks.simulate.driver import drive, sounds_of
+from vaeval_tasks.simulate.preference import Preference
+from vaeval_tasks.store.check import check
+from vaeval_tasks.store.records_csv import read_csv, whole_text
+from vaeval_tasks.store.run import RECORDS, RunDir
+from vaeval_tasks.store.schema import CHECK_PREFIX, Comment, PairKind, Rating, ResponseStatus
+from vaeval_tasks.store.tables import arrow_schema, read_jsonl
 
 T0 = 1_790_000_000_000
 PANEL = "5f2d8c1e9b7a4d3c2e1f0a9b"  # as Prolific writes its ids

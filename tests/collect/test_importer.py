@@ -14,16 +14,16 @@ import soundfile
 import sqlalchemy as sa
 
 from vaeval_tasks.audio import Clip, read_audio, write_wav
-from vaeval_tasks.collect import store
-from vaeval_tasks.collect.database import open_database
-from vaeval_tasks.collect.importer import names_itself
-from vaeval_tasks.collect.publish import publish
+from vaeval_tasks.collect.rules.settings import Settings, decode, encode
 from vaeval_tasks.collect.serve import open_study
-from vaeval_tasks.collect.settings import Settings, decode, encode
-from vaeval_tasks.collect.store import Study
+from vaeval_tasks.collect.store import tables as store
+from vaeval_tasks.collect.store.clips import publish
+from vaeval_tasks.collect.store.database import open_database
+from vaeval_tasks.collect.store.importer import names_itself
+from vaeval_tasks.collect.store.tables import Study
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.prompts.loudness import true_peak_db
-from vaeval_tasks.schema import Response, ResponseStatus
+from vaeval_tasks.store.schema import Response, ResponseStatus
 
 
 def open_(run: Any, **given: Any) -> Any:

@@ -12,10 +12,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from vaeval_tasks.collect import store
 from vaeval_tasks.collect.clock import now_ms
 from vaeval_tasks.collect.serve import open_study
-from vaeval_tasks.collect.store import Study
+from vaeval_tasks.collect.store import tables as store
+from vaeval_tasks.collect.store.tables import Study
 
 WORKER = Path(__file__).with_name("worker.py")
 KILLS = int(os.environ.get("VAEVAL_KILLS", "20"))

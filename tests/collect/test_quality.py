@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from vaeval_tasks.collect.facts import Answered, CheckFact, Work
-from vaeval_tasks.collect.quality import RULES, RULES_VERSION, Quality, judge_work
-from vaeval_tasks.collect.store import State, Study
+from vaeval_tasks.collect.rules.quality import RULES, RULES_VERSION, Quality, judge_work
+from vaeval_tasks.collect.store.facts import Answered, CheckFact, Work
+from vaeval_tasks.collect.store.tables import State, Study
 from vaeval_tasks.design import Expectation, expectation
 from vaeval_tasks.rubrics import GATED, KEYS
-from vaeval_tasks.schema import PairKind
+from vaeval_tasks.store.schema import PairKind
 
 ASKED = tuple(key for key in KEYS if key not in GATED)
 NINE = len(ASKED)

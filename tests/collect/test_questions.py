@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaeval_tasks import rubrics
-from vaeval_tasks.collect import questions, store
-from vaeval_tasks.collect.database import open_database
-from vaeval_tasks.collect.store import Study
+from vaeval_tasks.collect.rules import questions
+from vaeval_tasks.collect.store import tables as store
+from vaeval_tasks.collect.store.database import open_database
+from vaeval_tasks.collect.store.tables import Study
 
 TABLE_4 = {  # DAI-S2S-ST, Table 4, in its own order
     "Content Quality": ("response_quality", "instruction_following", "reasoning", "conversational_register"),

@@ -12,7 +12,7 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from vaeval_tasks.collect import store
+from vaeval_tasks.collect.store import tables as store
 from vaeval_tasks.collect.web.app import create_app
 from vaeval_tasks.collect.web.context import HERE, environment
 
@@ -345,7 +345,7 @@ def test_the_room_never_needs_a_model() -> None:
 
 
 def test_links_and_symbolic_links_lead_nowhere(run_of: Any, tmp_path: Path) -> None:
-    from vaeval_tasks.collect.publish import publish
+    from vaeval_tasks.collect.store.clips import publish
     from vaeval_tasks.errors import InputError
 
     run = run_of(prompts=1, configs=2)

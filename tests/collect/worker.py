@@ -18,13 +18,15 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import event
 
-from vaeval_tasks.collect import alloc, answers, identity, listening, store
 from vaeval_tasks.collect.clock import now_ms
-from vaeval_tasks.collect.database import Database, open_database
-from vaeval_tasks.collect.importer import stored_settings
-from vaeval_tasks.collect.questions import asked, gates_of, sections
-from vaeval_tasks.collect.settings import Settings
-from vaeval_tasks.collect.store import Study
+from vaeval_tasks.collect.people import identity
+from vaeval_tasks.collect.rules import alloc, answers, listening
+from vaeval_tasks.collect.rules.questions import asked, gates_of, sections
+from vaeval_tasks.collect.rules.settings import Settings
+from vaeval_tasks.collect.store import tables as store
+from vaeval_tasks.collect.store.database import Database, open_database
+from vaeval_tasks.collect.store.importer import stored_settings
+from vaeval_tasks.collect.store.tables import Study
 
 
 def opened(db: str) -> tuple[Database, Settings]:

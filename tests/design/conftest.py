@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from vaeval_tasks.audio import Clip, write_wav
-from vaeval_tasks.run import RunDir
-from vaeval_tasks.schema import Condition, Prompt, Response, ResponseStatus
+from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.store.schema import Condition, Prompt, Response, ResponseStatus
 
 DEGRADED = (Condition.indoor, Condition.outdoor, Condition.far_field)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from vaeval_tasks.design import DesignSettings, check_pairs, expectation, first_wave, repeat_pairs, training_pairs
 from vaeval_tasks.design.expect import gold_from_file, wins
 from vaeval_tasks.errors import InputError, UnknownNameError
-from vaeval_tasks.schema import PairKind, Prompt
+from vaeval_tasks.store.schema import PairKind, Prompt
 
 NAMES = [f"m{i:02d}" for i in range(19)]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from vaeval_tasks.design import DesignSettings, Range, added_wave, balance, first_wave, in_strata_order
 from vaeval_tasks.design.factors import added_period, period, prompt_pairs
 from vaeval_tasks.errors import InputError
-from vaeval_tasks.schema import Condition, Pair, Prompt
+from vaeval_tasks.store.schema import Condition, Pair, Prompt
 
 CONFIGS = st.integers(3, 30).map(lambda k: [f"m{i:02d}/x/y" for i in range(k)])
 

@@ -14,8 +14,8 @@ from vaeval_tasks.audio import Clip, read_audio, write_wav
 from vaeval_tasks.cli import main
 from vaeval_tasks.cli.pair import pair as command
 from vaeval_tasks.design.copies import noisy
-from vaeval_tasks.run import RunDir
-from vaeval_tasks.schema import Pair, PairKind, Response, ResponseStatus
+from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.store.schema import Pair, PairKind, Response, ResponseStatus
 
 MakeRun = Callable[..., RunDir]
 

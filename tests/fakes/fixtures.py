@@ -10,18 +10,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fakes.bedrock import ACCESS_KEY, BedrockFake
-from fakes.chat import ChatFake
-from fakes.eleven import CascadeFake
-from fakes.gemini import GeminiFake
-from fakes.realtime import RealtimeFake, XaiFake
-from fakes.server import KEY, Authority, Fake
 
 from vaeval_tasks.audio import Clip, write_wav
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.configs import published
 from vaeval_tasks.models.protocol import Conversation, Reply, Turn
-from vaeval_tasks.schema import ModelConfig
+from vaeval_tasks.store.schema import ModelConfig
+from vaeval_tasks.testing.bedrock import ACCESS_KEY, BedrockFake
+from vaeval_tasks.testing.chat import ChatFake
+from vaeval_tasks.testing.eleven import CascadeFake
+from vaeval_tasks.testing.gemini import GeminiFake
+from vaeval_tasks.testing.realtime import RealtimeFake, XaiFake
+from vaeval_tasks.testing.server import KEY, Authority, Fake
 
 FAKES = {
     "openai_realtime": (RealtimeFake, "VAEVAL_OPENAI_URL"),

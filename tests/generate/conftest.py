@@ -8,8 +8,8 @@ from fakes.fixtures import ask, authority, config, environment, make_speech, pro
 
 from vaeval_tasks.audio import write_wav
 from vaeval_tasks.files import sha256_file
-from vaeval_tasks.run import RunDir
-from vaeval_tasks.schema import Prompt
+from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.store.schema import Prompt
 
 __all__ = ["ask", "authority", "config", "environment", "make_speech", "prompt", "serve", "short_prompt"]
 

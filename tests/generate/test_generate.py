@@ -10,8 +10,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from fakes.bedrock import ACCESS_KEY
-from fakes.server import KEY
 
 from vaeval_tasks.audio import Clip, read_audio, write_wav
 from vaeval_tasks.cli import main
@@ -20,8 +18,10 @@ from vaeval_tasks.generate.plan import make_plan
 from vaeval_tasks.generate.runner import generate
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.configs import published, write_configs
-from vaeval_tasks.run import RunDir
-from vaeval_tasks.schema import ModelConfig, ResponseStatus
+from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
+from vaeval_tasks.testing.bedrock import ACCESS_KEY
+from vaeval_tasks.testing.server import KEY
 
 MARIN = "gpt-realtime-2.1/minimal/marin"
 CEDAR = "gpt-realtime-2.1/minimal/cedar"

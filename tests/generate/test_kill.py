@@ -16,8 +16,8 @@ import pytest
 
 from vaeval_tasks.audio import read_audio, wav_bytes
 from vaeval_tasks.files import sha256_bytes
-from vaeval_tasks.run import RunDir
-from vaeval_tasks.schema import ResponseStatus
+from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.store.schema import ResponseStatus
 
 MARIN = "gpt-realtime-2.1/minimal/marin"
 ETHAN = "qwen3-omni-30b-a3b-instruct/default/ethan"
@@ -28,10 +28,10 @@ ZYGOTE = """
 import os, sys
 import anyio._backends._asyncio, certifi, concurrent.futures.thread, h2.connection, httpcore, httpx
 import pandas, pyarrow.parquet, scipy.signal, soundfile, tqdm
-import vaeval_tasks.cli.generate, vaeval_tasks.models.chat_audio
+import vaeval_tasks.cli.generate, vaeval_tasks.models.adapters.chat_audio
 from vaeval_tasks.cli import main
 from vaeval_tasks.models.configs import published
-from vaeval_tasks.models.websocket import trust
+from vaeval_tasks.models.transport.websocket import trust
 published(), trust()
 print("ready", flush=True)
 for line in sys.stdin:

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from fakes.server import KEY
 
 from vaeval_tasks.cli.generate import generate as command
 from vaeval_tasks.generate.plan import make_plan
 from vaeval_tasks.models.configs import published
-from vaeval_tasks.run import RunDir
+from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.testing.server import KEY
 
 MARIN = "gpt-realtime-2.1/minimal/marin"
 CEDAR = "gpt-realtime-2.1/minimal/cedar"

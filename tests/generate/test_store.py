@@ -12,8 +12,8 @@ from vaeval_tasks.audio import Clip
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.generate.store import Store
 from vaeval_tasks.models.protocol import Reply
-from vaeval_tasks.run import RunDir
-from vaeval_tasks.schema import Response, ResponseStatus
+from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.store.schema import Response, ResponseStatus
 
 REPLY = Reply(
     status=ResponseStatus.ok,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from vaeval_tasks.errors import ServiceError
-from vaeval_tasks.models.cascade import Cascade
+from vaeval_tasks.models.adapters.cascade import Cascade
 from vaeval_tasks.models.protocol import Retry, Turn
-from vaeval_tasks.schema import ResponseStatus
+from vaeval_tasks.store.schema import ResponseStatus
 
 NAME = "cascade/default/rachel"
 

@@ -6,21 +6,21 @@ import base64
 
 import numpy as np
 import pytest
-from fakes.chat import wav_of
-from fakes.server import KEY
 from hypothesis import given
 from hypothesis import strategies as st
 
 from vaeval_tasks.audio import Clip, read_audio, wav_bytes, write_wav
 from vaeval_tasks.errors import InputError, ServiceError, UnknownNameError
-from vaeval_tasks.models.chat_audio import ChatAudio
-from vaeval_tasks.models.chat_reply import add_sound, read_completion
+from vaeval_tasks.generate.kept import exchange_line
+from vaeval_tasks.models.adapters.chat_audio import ChatAudio
+from vaeval_tasks.models.adapters.chat_reply import add_sound, read_completion
 from vaeval_tasks.models.clock import Clock
-from vaeval_tasks.models.kept import exchange_line
 from vaeval_tasks.models.protocol import Retry, Turn
-from vaeval_tasks.models.record import Recorder
+from vaeval_tasks.models.transport.record import Recorder
 from vaeval_tasks.models.turn import Answer, TurnError
-from vaeval_tasks.schema import ModelConfig, Response, ResponseStatus
+from vaeval_tasks.store.schema import ModelConfig, Response, ResponseStatus
+from vaeval_tasks.testing.chat import wav_of
+from vaeval_tasks.testing.server import KEY
 
 
 def engine(**changes) -> ModelConfig:

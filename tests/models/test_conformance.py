@@ -7,12 +7,12 @@ import base64
 import hashlib
 
 import pytest
-from fakes.bedrock import frame, unframe
-from fakes.server import KEY, answer_pcm
 
 from vaeval_tasks.models.configs import published
-from vaeval_tasks.models.eventstream import FrameReader, date_header, encode, encode_headers
-from vaeval_tasks.models.sigv4 import STREAMING, Credentials, event_signature, request_signature, scope, stamp
+from vaeval_tasks.models.transport.eventstream import FrameReader, date_header, encode, encode_headers
+from vaeval_tasks.models.transport.sigv4 import STREAMING, Credentials, event_signature, request_signature, scope, stamp
+from vaeval_tasks.testing.bedrock import frame, unframe
+from vaeval_tasks.testing.server import KEY, answer_pcm
 
 SPEECH = answer_pcm("a prompt", seconds=0.5)
 
@@ -104,7 +104,7 @@ def test_gemini_live(serve):
     ours = published()["gemini-3.1-flash-live/high/zephyr"]
     official = fake.sessions[-1]["setup"]
     official["systemInstruction"].pop("role", None)
-    from vaeval_tasks.models.gemini_live import setup_message
+    from vaeval_tasks.models.adapters.gemini_live import setup_message
     from vaeval_tasks.models.protocol import Conversation
 
     assert setup_message(ours, Conversation(turns=()))["setup"] == official, "our setup is the client's, word for word"
@@ -112,8 +112,9 @@ def test_gemini_live(serve):
 
 def test_elevenlabs_and_responses(serve):
     from elevenlabs.client import ElevenLabs
-    from fakes.chat import wav_of
     from openai import OpenAI
+
+    from vaeval_tasks.testing.chat import wav_of
 
     fake = serve("cascade")
     eleven = ElevenLabs(api_key=KEY, base_url=fake.url)
@@ -139,8 +140,9 @@ def test_elevenlabs_and_responses(serve):
 
 
 def test_openai_chat_audio(serve):
-    from fakes.chat import wav_of
     from openai import OpenAI
+
+    from vaeval_tasks.testing.chat import wav_of
 
     fake = serve("chat_audio")
     fake.behave("gpt_audio", "happy")
@@ -186,7 +188,7 @@ def test_request_signature_is_botocores():
 
 def test_the_signing_key_is_awss_example():
     """AWS General Reference, "Deriving the signing key": 20120215, us-east-1, iam."""
-    from vaeval_tasks.models.sigv4 import _key
+    from vaeval_tasks.models.transport.sigv4 import _key
 
     example = Credentials("", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", region="us-east-1", service="iam")
     assert _key(example, "20120215T000000Z").hex() == "f4780e2d9f65fa895f9c67b32ce1baf0b0d8a43505a000a1a9e090d414db404d"
@@ -196,7 +198,7 @@ def test_event_signature_by_hand():
     """HMAC over six lines, written out."""
     import hmac
 
-    from vaeval_tasks.models.sigv4 import _key
+    from vaeval_tasks.models.transport.sigv4 import _key
 
     credentials, when = Credentials("AKID", "a-secret"), 1_754_000_000_000
     lines = [
@@ -238,7 +240,7 @@ def test_frames_come_out_of_any_pieces(cut):
 
 @pytest.mark.parametrize("at", [0, 5, 9, 14, -1])
 def test_a_damaged_frame_is_noticed(at):
-    from vaeval_tasks.models.eventstream import FrameError
+    from vaeval_tasks.models.transport.eventstream import FrameError
 
     data = bytearray(frame({":event-type": "chunk"}, b"payload"))
     data[at] ^= 1

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from fakes.server import answer_pcm
 
 from vaeval_tasks.errors import ServiceError
-from vaeval_tasks.models.gemini_live import GeminiLive, rate_of
+from vaeval_tasks.models.adapters.gemini_live import GeminiLive, rate_of
 from vaeval_tasks.models.protocol import Retry, Turn
-from vaeval_tasks.schema import ResponseStatus
+from vaeval_tasks.store.schema import ResponseStatus
+from vaeval_tasks.testing.server import answer_pcm
 
 NAME = "gemini-3.1-flash-live/high/zephyr"
 SHORT = {"first_audio": 0.4, "idle": 0.4, "turn": 5}

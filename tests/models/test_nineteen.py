@@ -15,7 +15,7 @@ from vaeval_tasks.audio import read_audio
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.configs import published
 from vaeval_tasks.models.providers import create_model
-from vaeval_tasks.schema import ModelConfig, ResponseStatus
+from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
 
 PUBLISHED = sections()
 NAMES = {

@@ -6,17 +6,17 @@ import asyncio
 
 import numpy as np
 import pytest
-from fakes.bedrock import ACCESS_KEY
-from fakes.server import KEY, answer_pcm
 
 from vaeval_tasks.audio import Clip, write_wav
 from vaeval_tasks.errors import ServiceError
-from vaeval_tasks.models.bedrock_stream import BedrockStream, StreamError
+from vaeval_tasks.models.adapters.nova_sonic import NovaSonic
 from vaeval_tasks.models.clock import Clock
-from vaeval_tasks.models.nova_sonic import NovaSonic
 from vaeval_tasks.models.protocol import Retry, Turn
-from vaeval_tasks.models.sigv4 import Credentials
-from vaeval_tasks.schema import ResponseStatus
+from vaeval_tasks.models.transport.bedrock_stream import BedrockStream, StreamError
+from vaeval_tasks.models.transport.sigv4 import Credentials
+from vaeval_tasks.store.schema import ResponseStatus
+from vaeval_tasks.testing.bedrock import ACCESS_KEY
+from vaeval_tasks.testing.server import KEY, answer_pcm
 
 NAME = "nova-2-sonic/default/tiffany"
 FAST = Clock(25.0)

@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from vaeval_tasks.errors import MissingWeightsError, UnknownNameError
-from vaeval_tasks.models.offline import OfflineModel, _spoken, offline_config
+from vaeval_tasks.models.local.offline import OfflineModel, _spoken, offline_config
 from vaeval_tasks.models.protocol import Conversation, Turn
 from vaeval_tasks.paths import sample_dir
-from vaeval_tasks.schema import ResponseStatus
+from vaeval_tasks.store.schema import ResponseStatus
 
 CONFIG = offline_config("slt", "whisper-tiny.en")
 

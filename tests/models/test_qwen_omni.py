@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from vaeval_tasks.errors import InputError, MissingWeightsError, UnknownNameError
-from vaeval_tasks.models.batching import Batcher
-from vaeval_tasks.models.omni_model import OUTPUT_RATE, OmniModel
-from vaeval_tasks.models.omni_processor import AudioOnlyProcessor, OmniInput, audio_tokens_q3, audio_tokens_q25
+from vaeval_tasks.models.local.batching import Batcher
+from vaeval_tasks.models.local.omni_model import OUTPUT_RATE, OmniModel
+from vaeval_tasks.models.local.omni_processor import AudioOnlyProcessor, OmniInput, audio_tokens_q3, audio_tokens_q25
+from vaeval_tasks.models.local.qwen_omni import QwenOmni
 from vaeval_tasks.models.protocol import Conversation, Turn
-from vaeval_tasks.models.qwen_omni import QwenOmni
-from vaeval_tasks.schema import ModelConfig, ResponseStatus
+from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
 
 SHORT = {"thinker_max_new_tokens": 8, "talker_max_new_tokens": 20}
 KINDS = ("q3", "q25")

@@ -6,16 +6,16 @@ import json
 from typing import Any
 
 import pytest
-from fakes.server import KEY, answer_pcm
 
 from vaeval_tasks.errors import InputError, ServiceError
-from vaeval_tasks.models.kept import exchange_line
-from vaeval_tasks.models.openai_realtime import OpenAIRealtime
+from vaeval_tasks.generate.kept import exchange_line
+from vaeval_tasks.models.adapters.openai_realtime import OpenAIRealtime
+from vaeval_tasks.models.adapters.realtime import differences
+from vaeval_tasks.models.adapters.xai_realtime import XaiRealtime
 from vaeval_tasks.models.protocol import Retry, Turn
-from vaeval_tasks.models.realtime import differences
-from vaeval_tasks.models.record import audio_stub
-from vaeval_tasks.models.xai_realtime import XaiRealtime
-from vaeval_tasks.schema import Response, ResponseStatus
+from vaeval_tasks.models.transport.record import audio_stub
+from vaeval_tasks.store.schema import Response, ResponseStatus
+from vaeval_tasks.testing.server import KEY, answer_pcm
 
 CASES = [("openai_realtime", OpenAIRealtime, "gpt-realtime-2.1/xhigh/marin")]
 BOTH = [*CASES, ("xai_realtime", XaiRealtime, "grok-voice-think-fast-2.0/high/ara")]

@@ -15,7 +15,7 @@ from vaeval_tasks.audio import read_audio
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.models import speech_in
 from vaeval_tasks.models.protocol import Turn
-from vaeval_tasks.models.record import audio_stub
+from vaeval_tasks.models.transport.record import audio_stub
 
 
 def form(audio: Any) -> dict[str, Any]:

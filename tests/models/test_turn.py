@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from vaeval_tasks.audio import Clip, write_wav
 from vaeval_tasks.errors import InputError, ServiceError
+from vaeval_tasks.generate.retry import Patient, ask
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.protocol import Conversation, Reply, Retry, Turn
-from vaeval_tasks.models.record import BadAudioError, Recorder, decode_base64, hide, scrub
-from vaeval_tasks.models.retry import Patient, ask
 from vaeval_tasks.models.speech_in import chunks, image_type, pcm, question
+from vaeval_tasks.models.transport.record import BadAudioError, Recorder, decode_base64, hide, scrub
 from vaeval_tasks.models.turn import Answer, Timeouts, TurnError, alongside, run_turn
-from vaeval_tasks.schema import ModelConfig, ResponseStatus
+from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
 
 CONFIG = ModelConfig(model="m", provider="chat_audio")
 ASKED = Conversation(turns=(Turn(role="user"),))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from vaeval_tasks.errors import MissingDependencyError, ServiceError, UnknownNameError
-from vaeval_tasks.models.voices import FliteVoice, PiperVoice, open_voice
+from vaeval_tasks.models.local.voices import FliteVoice, PiperVoice, open_voice
 
 
 @pytest.fixture(scope="module")

@@ -19,8 +19,8 @@ from vaeval_tasks.prompts.checks import Finding
 from vaeval_tasks.prompts.collection import Job, import_prompts, read_report, selections
 from vaeval_tasks.prompts.loudness import MARGIN_S, loudness, true_peak_db
 from vaeval_tasks.prompts.signal import activity
-from vaeval_tasks.run import RunDir
-from vaeval_tasks.schema import Condition
+from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.store.schema import Condition
 
 Cases = dict[str, tuple[str, str, str, str]]
 

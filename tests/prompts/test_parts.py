@@ -20,7 +20,7 @@ from vaeval_tasks.prompts.manifest import EXAMPLE, LEVELS, read_manifest
 from vaeval_tasks.prompts.recording import fingerprint, likeness, read_recording
 from vaeval_tasks.prompts.signal import activity, clipped_runs, measure, narrowband
 from vaeval_tasks.prompts.words import compare, plain_words
-from vaeval_tasks.schema import Condition, Prompt
+from vaeval_tasks.store.schema import Condition, Prompt
 
 
 def tone(seconds: float, hz: float = 997.0, rate: int = 48000, level: float = 1.0) -> Clip:

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser
 
-from vaeval_tasks.run import RunDir
-from vaeval_tasks.schema import Response, ResponseStatus, Score
 from vaeval_tasks.simulate import Shape, simulate, write_study
 from vaeval_tasks.simulate.published import CONFIGS
+from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.store.schema import Response, ResponseStatus, Score
 
 
 @pytest.fixture(scope="session")

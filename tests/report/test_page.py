@@ -19,8 +19,8 @@ from vaeval_tasks.report.records import Board, ConfigCard, Download, Estimate, G
 from vaeval_tasks.report.render import anchor, embedded, render
 from vaeval_tasks.report.study import BoardSettings, study_board
 from vaeval_tasks.rubrics import BY_KEY, KEYS, RUBRICS
-from vaeval_tasks.run import RunDir
-from vaeval_tasks.schema import Comment, ModelConfig, Prompt
+from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.store.schema import Comment, ModelConfig, Prompt
 
 AXE = Path(axe_core_python.__file__).parent / "axe.min.js"
 FIRST_VIEW_MS = 1000

@@ -18,8 +18,8 @@ from vaeval_tasks.report.figures import axis_of, branches, row_shades
 from vaeval_tasks.report.records import Tree
 from vaeval_tasks.report.render import render
 from vaeval_tasks.report.study import BoardSettings, study_board
-from vaeval_tasks.run import RunDir
-from vaeval_tasks.schema import Pair, Prompt, Rater, Rating, Response, ResponseStatus
+from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.store.schema import Pair, Prompt, Rater, Rating, Response, ResponseStatus
 
 CONFIGS = tuple(f"m{i}/default/v" for i in range(4))
 QUICK = BoardSettings(resamples=20, splits=10)
@@ -222,7 +222,7 @@ def test_nothing_on_a_page_is_left_to_the_template_engine(heard: RunDir) -> None
 
 def test_making_a_board_loads_no_speech_model_and_no_harness() -> None:
     code = (
-        "import sys, vaeval_tasks.report.study, vaeval_tasks.report.render, vaeval_tasks.judge.panel;"
+        "import sys, vaeval_tasks.report.study, vaeval_tasks.report.render, vaeval_tasks.judging.panel;"
         "print(sorted({'torch', 'transformers', 'lm_eval', 'datasets', 'evaluate'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

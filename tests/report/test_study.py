@@ -11,12 +11,12 @@ from urllib.parse import unquote
 
 import pytest
 
-from vaeval_tasks.analysis.published import StudyTables, study_tables
+from vaeval_tasks.analysis.study_tables import StudyTables, study_tables
 from vaeval_tasks.cli import main
 from vaeval_tasks.report.render import anchor
 from vaeval_tasks.rubrics import BY_KEY, KEYS
-from vaeval_tasks.run import RunDir
 from vaeval_tasks.simulate import Shape, simulate, write_study
+from vaeval_tasks.store.run import RunDir
 
 SIZES = ["--resamples", "20", "--splits", "20", "--seed", "3"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from vaeval_tasks.audio import read_audio
-from vaeval_tasks.check import check
-from vaeval_tasks.run import RunDir
 from vaeval_tasks.sample.study import write_prompts
+from vaeval_tasks.store.check import check
+from vaeval_tasks.store.run import RunDir
 
 
 def test_ten_public_prompts_with_sound(tmp_path: Path) -> None:

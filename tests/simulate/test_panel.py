@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vaeval_tasks.design import CHECK_PREFIX
 from vaeval_tasks.errors import InputError
-from vaeval_tasks.run import RunDir
-from vaeval_tasks.schema import Pair, Prompt, Rater, Response, ResponseStatus, Score
 from vaeval_tasks.simulate.panel import simulate_panel
+from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.store.schema import CHECK_PREFIX, Pair, Prompt, Rater, Response, ResponseStatus, Score
 
 CONFIGS = ("m/x/ann", "m/x/bob")
 

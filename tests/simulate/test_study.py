@@ -12,14 +12,14 @@ import pytest
 
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.rubrics import KEYS
-from vaeval_tasks.run import RunDir
-from vaeval_tasks.schema import Condition
 from vaeval_tasks.simulate import Effects, Shape, Study, simulate, write_study
-from vaeval_tasks.simulate.compare import study_comparisons
+from vaeval_tasks.simulate.comparisons import study_comparisons
 from vaeval_tasks.simulate.opinions import NOT_ASKED
 from vaeval_tasks.simulate.people import scaled_counts
 from vaeval_tasks.simulate.published import AGE_BANDS, CONFIGS, GATE_SHARES, MODELS, POOL, elo_matrix, mos_matrix
 from vaeval_tasks.simulate.truth import MODEL_OF, answer_probabilities, plant, true_model_elo
+from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.store.schema import Condition
 
 
 def test_there_are_19_configurations_of_7_models() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from vaeval_tasks.stats import Comparisons, comparisons
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parent.parent / "data"
 Simulate = Callable[..., Comparisons]
 
 
@@ -41,24 +41,24 @@ def _pairs(rows: list[dict[str, str]], *, scale: int, left: bool) -> Comparisons
 
 @pytest.fixture(scope="session")
 def ribbons() -> Comparisons:
-    return _pairs(_table("agresti_ribbon_pairs.csv"), scale=3, left=False)
+    return _pairs(_table("ratings/agresti_ribbon_pairs.csv"), scale=3, left=False)
 
 
 @pytest.fixture(scope="session")
 def llmfao() -> Comparisons:
-    return _pairs(_table("llmfao_pairs.csv.gz"), scale=1, left=True)
+    return _pairs(_table("ratings/llmfao_pairs.csv.gz"), scale=1, left=True)
 
 
 @pytest.fixture(scope="session")
 def light_fields() -> Comparisons:
-    return _pairs(_table("pwcmp_lf_pairs.csv.gz"), scale=1, left=True)
+    return _pairs(_table("ratings/pwcmp_lf_pairs.csv.gz"), scale=1, left=True)
 
 
 @pytest.fixture(scope="session")
 def baseball() -> Comparisons:
     rows = [
         {"a": row["home"], "b": row["away"], "rating": sign, "count": row[column]}
-        for row in _table("baseball.csv")
+        for row in _table("ratings/baseball.csv")
         for sign, column in (("1", "home_wins"), ("-1", "away_wins"))
     ]
     return _pairs(rows, scale=1, left=True)

@@ -10,8 +10,8 @@ import click
 from vaeval_tasks.cli.sources import bar, emit, output_options, source_of, source_options
 
 if TYPE_CHECKING:
-    from vaeval_tasks.analysis.ratings import Ratings
-    from vaeval_tasks.analysis.source import Source
+    from vaeval_tasks.analysis.load.ratings import Ratings
+    from vaeval_tasks.analysis.load.source import Source
     from vaeval_tasks.analysis.table import Table
 
 __all__ = ["agree"]
@@ -56,9 +56,9 @@ def agree(
 
     Example: vaeval agree RUN --splits 2000
     """
-    from vaeval_tasks.analysis import agreement as agreement_of
-    from vaeval_tasks.analysis.entities import Level, default_level
-    from vaeval_tasks.analysis.ratings import load_ratings, pick_rubrics
+    from vaeval_tasks.analysis.agree import agreement as agreement_of
+    from vaeval_tasks.analysis.load.entities import Level, default_level
+    from vaeval_tasks.analysis.load.ratings import load_ratings, pick_rubrics
     from vaeval_tasks.errors import EstimationError
     from vaeval_tasks.stats import Orientation, Weights
 
@@ -85,8 +85,8 @@ def agree(
 
 def _judges(source: Source, ratings: Ratings, rubrics: tuple[str, ...], seed: int) -> list[Table]:
     """Return the tables of judges beside people; none where no judge rated the run."""
-    from vaeval_tasks.analysis.entities import default_level
-    from vaeval_tasks.analysis.judged import judge_tables, judge_views, load_judged
+    from vaeval_tasks.analysis.agree.judged import judge_tables, judge_views, load_judged
+    from vaeval_tasks.analysis.load.entities import default_level
     from vaeval_tasks.stats import Draws
 
     if source.run is None or not source.run.has("judge_ratings"):

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from vaeval_tasks.check import check as find_problems
 from vaeval_tasks.errors import InputError
-from vaeval_tasks.run import RECORDS, RunDir
+from vaeval_tasks.store.check import check as find_problems
+from vaeval_tasks.store.run import RECORDS, RunDir
 
 __all__ = ["check"]
 

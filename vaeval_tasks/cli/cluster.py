@@ -53,9 +53,9 @@ def cluster(
 
     Example: vaeval cluster RUN --groups 2
     """
-    from vaeval_tasks.analysis import rubric_groups
-    from vaeval_tasks.analysis.entities import Level, default_level
-    from vaeval_tasks.analysis.ratings import load_ratings, pick_rubrics
+    from vaeval_tasks.analysis.agree import rubric_groups
+    from vaeval_tasks.analysis.load.entities import Level, default_level
+    from vaeval_tasks.analysis.load.ratings import load_ratings, pick_rubrics
     from vaeval_tasks.stats import Draws
 
     ratings = load_ratings(source_of(reading))

@@ -11,17 +11,18 @@ from typing import Any, cast
 import click
 
 from vaeval_tasks.cli.sources import FiniteRange
-from vaeval_tasks.collect import backup as backups
-from vaeval_tasks.collect import driver, identity, preference
 from vaeval_tasks.collect import serve as server
 from vaeval_tasks.collect.clock import now_ms
-from vaeval_tasks.collect.importer import OnMissing, stored_settings
-from vaeval_tasks.collect.settings import Settings
-from vaeval_tasks.collect.store import Study
-from vaeval_tasks.design import CHECK_PREFIX
+from vaeval_tasks.collect.people import identity
+from vaeval_tasks.collect.rules.settings import Settings
+from vaeval_tasks.collect.store import backup as backups
+from vaeval_tasks.collect.store.importer import OnMissing, stored_settings
+from vaeval_tasks.collect.store.tables import Study
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.files import write_text
-from vaeval_tasks.run import RunDir
+from vaeval_tasks.simulate import driver, preference
+from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.store.schema import CHECK_PREFIX
 
 __all__ = ["backup", "drive", "links", "rater", "serve"]
 

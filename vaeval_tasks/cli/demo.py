@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from vaeval_tasks.run import RunDir
+from vaeval_tasks.store.run import RunDir
 
 __all__ = ["demo"]
 
@@ -48,9 +48,9 @@ def _tasks(root: Path) -> None:
     logging.getLogger("lm_eval").setLevel(logging.ERROR)  # the harness tells every setting of every task
     from lm_eval import simple_evaluate
 
-    from vaeval_tasks.harness.register import register, task_manager
-    from vaeval_tasks.results import read_results, table
-    from vaeval_tasks.suite import GROUP
+    from vaeval_tasks.hosts.lm_eval.register import register, task_manager
+    from vaeval_tasks.scoring.results import read_results, table
+    from vaeval_tasks.scoring.suite import GROUP
 
     register()
     run_dir = str(root.resolve())
@@ -71,7 +71,7 @@ def _study(root: Path) -> None:
     """Compare four offline configurations: responses, scores, pairs, a simulated panel, tables, predictors, board."""
     click.secho("\nA preference study of four offline configurations", bold=True)
     from vaeval_tasks.models.configs import write_configs
-    from vaeval_tasks.models.offline import offline_config
+    from vaeval_tasks.models.local.offline import offline_config
     from vaeval_tasks.sample.study import write_prompts
     from vaeval_tasks.simulate.panel import simulate_panel
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import click
 
-from vaeval_tasks.collect.export import FOLDER, Exported, Format
-from vaeval_tasks.collect.export import export as export_run
+from vaeval_tasks.collect.outgoing.export import FOLDER, Exported, Format
+from vaeval_tasks.collect.outgoing.export import export as export_run
 from vaeval_tasks.collect.serve import database_of
 from vaeval_tasks.errors import InputError
-from vaeval_tasks.run import RunDir
+from vaeval_tasks.store.run import RunDir
 
 __all__ = ["export"]
 

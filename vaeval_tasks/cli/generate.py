@@ -12,7 +12,7 @@ from vaeval_tasks.generate.runner import compact, stopped_error
 from vaeval_tasks.generate.runner import generate as ask_all
 from vaeval_tasks.models.configs import select
 from vaeval_tasks.models.providers import check_access
-from vaeval_tasks.run import RunDir
+from vaeval_tasks.store.run import RunDir
 
 __all__ = ["generate"]
 

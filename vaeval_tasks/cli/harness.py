@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from vaeval_tasks import paths
-from vaeval_tasks.suite import FAMILIES, GROUP
+from vaeval_tasks.scoring.suite import FAMILIES, GROUP
 
 __all__ = ["lm_eval", "tasks"]
 
@@ -18,7 +18,7 @@ def lm_eval(arguments: tuple[str, ...]) -> None:
     Example: vaeval lm-eval --model vaeval-offline --tasks voiceassistant_eval
     --metadata dataset_path=sample profile=offline
     """
-    from vaeval_tasks.harness.launch import launch
+    from vaeval_tasks.hosts.lm_eval.launch import launch
 
     launch(arguments)
 
@@ -53,7 +53,7 @@ def link() -> None:
 
     Models cannot be linked: ``--model vaeval-…`` still needs ``vaeval lm-eval``.
     """
-    from vaeval_tasks.harness import link as links
+    from vaeval_tasks.hosts.lm_eval import link as links
 
     folder = links.link_folder()
     click.echo(f"{len(links.link(folder))} links in {folder}; vaeval tasks unlink removes them.")
@@ -63,7 +63,7 @@ def link() -> None:
 @tasks.command()
 def unlink() -> None:
     """Remove the links again."""
-    from vaeval_tasks.harness import link as links
+    from vaeval_tasks.hosts.lm_eval import link as links
 
     folder = links.link_folder()
     click.echo(f"{links.unlink(folder)} links removed from {folder}.")

@@ -52,11 +52,11 @@ def judge(
     from tqdm import tqdm
 
     from vaeval_tasks.errors import ServiceError
-    from vaeval_tasks.judge.client import ChatClient
-    from vaeval_tasks.judge.instructions import AudioPart
-    from vaeval_tasks.judge.panel import JudgeSettings, judge_pairs
+    from vaeval_tasks.judging.client import ChatClient
+    from vaeval_tasks.judging.instructions import AudioPart
+    from vaeval_tasks.judging.panel import JudgeSettings, judge_pairs
     from vaeval_tasks.rubrics import rubric
-    from vaeval_tasks.run import RunDir
+    from vaeval_tasks.store.run import RunDir
 
     settings = JudgeSettings(
         model=model,

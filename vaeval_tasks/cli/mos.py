@@ -35,9 +35,9 @@ def mos(
 
     Example: vaeval mos RUN --rubric overall
     """
-    from vaeval_tasks.analysis.entities import Level, default_level
-    from vaeval_tasks.analysis.mos import load_mos, mos_rows, mos_table
-    from vaeval_tasks.analysis.ratings import pick_rubrics
+    from vaeval_tasks.analysis.load.entities import Level, default_level
+    from vaeval_tasks.analysis.load.ratings import pick_rubrics
+    from vaeval_tasks.analysis.mos.opinions import load_mos, mos_rows, mos_table
     from vaeval_tasks.stats import Draws
 
     found = load_mos(source_of(reading))

@@ -10,7 +10,7 @@ import click
 
 from vaeval_tasks.design import Balance, DesignSettings, Range, balance
 from vaeval_tasks.design.study import Request, design_run
-from vaeval_tasks.run import RunDir
+from vaeval_tasks.store.run import RunDir
 
 __all__ = ["pair"]
 

@@ -40,15 +40,15 @@ def predictors(
 
     Example: vaeval predictors RUN --rubric overall --json
     """
-    from vaeval_tasks.analysis.entities import Level
-    from vaeval_tasks.analysis.measured import load_measured
-    from vaeval_tasks.analysis.predictor_tables import predictor_tables, predictors_json
-    from vaeval_tasks.analysis.predictors import predict
-    from vaeval_tasks.analysis.ratings import load_ratings, pick_rubrics
-    from vaeval_tasks.analysis.source import Source
-    from vaeval_tasks.measure import measure_run
-    from vaeval_tasks.run import RunDir
+    from vaeval_tasks.analysis.load.entities import Level
+    from vaeval_tasks.analysis.load.measured import load_measured
+    from vaeval_tasks.analysis.load.ratings import load_ratings, pick_rubrics
+    from vaeval_tasks.analysis.load.source import Source
+    from vaeval_tasks.analysis.predict.predictor_tables import predictor_tables, predictors_json
+    from vaeval_tasks.analysis.predict.predictors import predict
+    from vaeval_tasks.scoring.measures import measure_run
     from vaeval_tasks.stats import Draws
+    from vaeval_tasks.store.run import RunDir
 
     folder = RunDir.existing(run)
     source = Source(path=folder.root, rater_kind=raters or "")

@@ -17,8 +17,8 @@ from vaeval_tasks.prompts.checks import LIMITS, Limits, Take
 from vaeval_tasks.prompts.collection import TARGET_LUFS, Job, import_prompts, read_report, selections
 from vaeval_tasks.prompts.manifest import EXAMPLE
 from vaeval_tasks.prompts.select import Selection
-from vaeval_tasks.run import RunDir
-from vaeval_tasks.tables import to_row
+from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.store.tables import to_row
 
 __all__ = ["prompts"]
 

@@ -21,7 +21,7 @@ def publish(name: str, namespace: str, private: bool, check_only: bool) -> None:
 
     Example: HF_TOKEN=… vaeval publish cmos_elo --to my-team
     """
-    from vaeval_tasks import publish as hub
+    from vaeval_tasks.hosts.evaluate import spaces as hub
     from vaeval_tasks.paths import metric_module
 
     script = Path(metric_module(name))

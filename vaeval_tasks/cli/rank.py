@@ -65,10 +65,10 @@ def rank(
 
     Example: vaeval rank ratings.csv --by config --ci sandwich --json
     """
-    from vaeval_tasks.analysis import leaderboard as board_of
-    from vaeval_tasks.analysis.boards import board_tables
-    from vaeval_tasks.analysis.entities import Level, default_level
-    from vaeval_tasks.analysis.ratings import load_ratings, pick_rubrics
+    from vaeval_tasks.analysis.load.entities import Level, default_level
+    from vaeval_tasks.analysis.load.ratings import load_ratings, pick_rubrics
+    from vaeval_tasks.analysis.rank import board as board_of
+    from vaeval_tasks.analysis.rank.board_tables import board_tables
     from vaeval_tasks.stats import Engine
 
     ratings = load_ratings(source_of(reading))

@@ -50,7 +50,7 @@ def report(
         board = published_board(published, title=title)
     else:
         from vaeval_tasks.report.study import BoardSettings, study_board
-        from vaeval_tasks.run import RunDir
+        from vaeval_tasks.store.run import RunDir
 
         folder = RunDir.existing(run or "")
         out = out or folder.root / "site" / "index.html"

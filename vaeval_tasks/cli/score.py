@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from vaeval_tasks.errors import InputError
-from vaeval_tasks.run import RunDir
+from vaeval_tasks.store.run import RunDir
 
 __all__ = ["score"]
 
@@ -32,7 +32,7 @@ def score(run: Path, profile: str, seed: int, as_json: bool, **options: str | No
     What was scored by the same scorers is not scored again. Example: vaeval score RUN --profile offline
     """
     from vaeval_tasks.metrics import profiles
-    from vaeval_tasks.results import changed_scorers, latest, read_results, score_run, table
+    from vaeval_tasks.scoring.results import changed_scorers, latest, read_results, score_run, table
 
     folder = RunDir.existing(run)
     responses = latest(folder.responses())

@@ -101,7 +101,7 @@ def source_options(command: F) -> F:
 
 def source_of(options: Mapping[str, Any]) -> Any:
     """Return the source that the options of a verb name."""
-    from vaeval_tasks.analysis.source import Duplicates, Source
+    from vaeval_tasks.analysis.load.source import Duplicates, Source
 
     return Source(
         path=options["source"],

@@ -32,9 +32,9 @@ def tables(run: Path, out: Path | None, splits: int, raters: str | None, seed: i
 
     Example: vaeval tables RUN --out tables
     """
-    from vaeval_tasks.analysis.published import study_tables
-    from vaeval_tasks.analysis.source import Source
-    from vaeval_tasks.run import RunDir
+    from vaeval_tasks.analysis.load.source import Source
+    from vaeval_tasks.analysis.study_tables import study_tables
+    from vaeval_tasks.store.run import RunDir
 
     source = Source(path=RunDir.existing(run).root, rater_kind=raters or "")
     with bar(2 * resamples + 2 * splits, "tables", "draw") as update:

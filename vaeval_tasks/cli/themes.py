@@ -14,7 +14,7 @@ __all__ = ["themes"]
 
 def _show_lexicon(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:
     """Print the ten published themes and stop; nothing else that the verb is given is read."""
-    from vaeval_tasks.analysis.lexicon import DEFAULT
+    from vaeval_tasks.analysis.comments.lexicon import DEFAULT
 
     if wanted:
         click.echo(DEFAULT.read_text(encoding="utf-8"), nl=False)
@@ -56,9 +56,9 @@ def themes(
 
     Example: vaeval themes RUN --clusters 0
     """
-    from vaeval_tasks.analysis import comments as found_in
-    from vaeval_tasks.analysis.entities import Level, default_level
-    from vaeval_tasks.analysis.lexicon import DEFAULT, load_lexicon
+    from vaeval_tasks.analysis.comments import themes as found_in
+    from vaeval_tasks.analysis.comments.lexicon import DEFAULT, load_lexicon
+    from vaeval_tasks.analysis.load.entities import Level, default_level
     from vaeval_tasks.stats import Draws
 
     words = load_lexicon(lexicon or DEFAULT)

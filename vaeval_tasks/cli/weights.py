@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 from tqdm import tqdm
 
-from vaeval_tasks import weights as store
 from vaeval_tasks.errors import MissingWeightsError
+from vaeval_tasks.services import weights as store
 
 __all__ = ["weights"]
 

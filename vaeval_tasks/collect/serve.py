@@ -14,17 +14,17 @@ from typing import Any
 import uvicorn
 from itsdangerous import URLSafeTimedSerializer
 
-from vaeval_tasks.collect import identity
-from vaeval_tasks.collect.backup import backup
 from vaeval_tasks.collect.clock import now_ms
-from vaeval_tasks.collect.database import Database, open_database
-from vaeval_tasks.collect.importer import Imported, OnMissing, import_design
-from vaeval_tasks.collect.prolific import API, Prolific
-from vaeval_tasks.collect.store import Study
+from vaeval_tasks.collect.people import identity
+from vaeval_tasks.collect.people.prolific import API, Prolific
+from vaeval_tasks.collect.store.backup import backup
+from vaeval_tasks.collect.store.database import Database, open_database
+from vaeval_tasks.collect.store.importer import Imported, OnMissing, import_design
+from vaeval_tasks.collect.store.tables import Study
 from vaeval_tasks.collect.web.app import create_app
 from vaeval_tasks.collect.web.context import Context
 from vaeval_tasks.errors import VaevalError
-from vaeval_tasks.run import RunDir
+from vaeval_tasks.store.run import RunDir
 
 __all__ = ["BACKUP_SECONDS", "Opened", "database_of", "open_study", "run_server"]
 

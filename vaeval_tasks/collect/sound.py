@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from vaeval_tasks.audio import Clip, wav_bytes
-from vaeval_tasks.collect import store
-from vaeval_tasks.collect.store import CheckOutcome, Study
+from vaeval_tasks.collect.store import tables as store
+from vaeval_tasks.collect.store.tables import CheckOutcome, Study
 
 __all__ = ["BEEPS", "beeps", "count_for", "record_check"]
 

@@ -9,11 +9,11 @@ import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from vaeval_tasks.collect import store
 from vaeval_tasks.collect.clock import MINUTE
-from vaeval_tasks.collect.settings import Settings
-from vaeval_tasks.collect.store import CheckOutcome, State
-from vaeval_tasks.schema import PairKind
+from vaeval_tasks.collect.rules.settings import Settings
+from vaeval_tasks.collect.store import tables as store
+from vaeval_tasks.collect.store.tables import CheckOutcome, State
+from vaeval_tasks.store.schema import PairKind
 
 __all__ = [
     "ALARM",

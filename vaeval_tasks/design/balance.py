@@ -9,7 +9,7 @@ from itertools import combinations
 
 from vaeval_tasks.design.plan import in_strata_order
 from vaeval_tasks.rubrics import GATED, KEYS
-from vaeval_tasks.schema import Condition, Pair, PairKind, Prompt
+from vaeval_tasks.store.schema import Condition, Pair, PairKind, Prompt
 
 __all__ = ["Balance", "Range", "balance"]
 

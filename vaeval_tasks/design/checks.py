@@ -16,12 +16,9 @@ from typing import Any
 from vaeval_tasks.design.expect import ALIKE, wins
 from vaeval_tasks.design.plan import DesignSettings, in_strata_order, shuffled, stratum
 from vaeval_tasks.errors import InputError
-from vaeval_tasks.schema import Pair, PairKind, Prompt, slug
+from vaeval_tasks.store.schema import CHECK_PREFIX, Pair, PairKind, Prompt, slug
 
-__all__ = ["CHECK_PREFIX", "Checks", "Worse", "WorseCopy", "check_pairs", "repeat_pairs", "training_pairs"]
-
-CHECK_PREFIX = "check/"
-"""Configurations with this prefix are worse copies: no pair of the study proper holds one."""
+__all__ = ["Checks", "Worse", "WorseCopy", "check_pairs", "repeat_pairs", "training_pairs"]
 
 
 class Worse(StrEnum):

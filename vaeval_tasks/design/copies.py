@@ -10,8 +10,8 @@ from tqdm import tqdm
 from vaeval_tasks.audio import Clip, read_audio, write_wav
 from vaeval_tasks.design.checks import Worse, WorseCopy
 from vaeval_tasks.files import sha256_bytes, sha256_file
-from vaeval_tasks.run import RunDir
-from vaeval_tasks.schema import Response, ResponseStatus, slug
+from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.store.schema import Response, ResponseStatus, slug
 
 __all__ = ["NARROW_HZ", "SNR_DB", "make_copies", "noisy"]
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from vaeval_tasks.design.plan import stratum
 from vaeval_tasks.errors import InputError, UnknownNameError, VaevalError
-from vaeval_tasks.rows import field_list, read_rows
 from vaeval_tasks.rubrics import rubric
-from vaeval_tasks.schema import CMOS_MAX, Pair, PairKind, Prompt
+from vaeval_tasks.store.rows import field_list, read_rows
+from vaeval_tasks.store.schema import CMOS_MAX, Pair, PairKind, Prompt
 
 __all__ = ["ALIKE", "Expectation", "expectation", "gold_from_file", "wins"]
 
@@ -34,7 +34,7 @@ class Expectation:
 
 
 def expectation(text: str) -> Expectation:
-    """Read ``rubric:low:high``, the form in which :class:`~vaeval_tasks.schema.Pair` keeps it.
+    """Read ``rubric:low:high``, the form in which :class:`~vaeval_tasks.store.schema.Pair` keeps it.
 
     Raises:
         InputError: it has another form, or the bounds are not within -3..3.

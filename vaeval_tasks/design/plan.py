@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from vaeval_tasks.design import factors
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.files import sha256_bytes
-from vaeval_tasks.schema import Condition, Pair, PairKind, Prompt
+from vaeval_tasks.store.schema import Condition, Pair, PairKind, Prompt
 
 __all__ = ["GENERATOR", "DesignSettings", "added_wave", "first_wave", "in_strata_order", "shuffled", "stratum"]
 

@@ -7,13 +7,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from vaeval_tasks.audio import read_audio
-from vaeval_tasks.design.checks import CHECK_PREFIX, Checks, check_pairs, repeat_pairs, training_pairs
+from vaeval_tasks.design.checks import Checks, check_pairs, repeat_pairs, training_pairs
 from vaeval_tasks.design.copies import make_copies
 from vaeval_tasks.design.expect import gold_from_file
 from vaeval_tasks.design.plan import GENERATOR, DesignSettings, added_wave, first_wave
 from vaeval_tasks.errors import InputError, UnknownNameError
-from vaeval_tasks.run import RunDir
-from vaeval_tasks.schema import Pair, PairKind, Prompt, Response, ResponseStatus
+from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.store.schema import CHECK_PREFIX, Pair, PairKind, Prompt, Response, ResponseStatus
 
 __all__ = ["Request", "design_run"]
 

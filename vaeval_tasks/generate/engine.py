@@ -11,14 +11,14 @@ from vaeval_tasks.errors import InputError, VaevalError
 from vaeval_tasks.files import sha256_file
 from vaeval_tasks.generate.plan import Job, Plan
 from vaeval_tasks.generate.progress import RETRIED
+from vaeval_tasks.generate.retry import Asked, ask
 from vaeval_tasks.generate.store import Store
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.protocol import Conversation, Reply, SpeechModel, Turn
 from vaeval_tasks.models.providers import create_model, provider
-from vaeval_tasks.models.retry import Asked, ask
 from vaeval_tasks.models.speech_in import with_files
-from vaeval_tasks.run import RunDir
-from vaeval_tasks.schema import ModelConfig, Prompt, Response, ResponseStatus
+from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.store.schema import ModelConfig, Prompt, Response, ResponseStatus
 
 __all__ = ["ask_plan"]
 

@@ -10,8 +10,8 @@ from typing import Any
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.models.configs import load_configs, write_configs
 from vaeval_tasks.models.providers import PROVIDERS, provider
-from vaeval_tasks.run import RunDir
-from vaeval_tasks.schema import ModelConfig, Prompt, Response, ResponseStatus
+from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.store.schema import ModelConfig, Prompt, Response, ResponseStatus
 
 __all__ = ["ALL_PROVIDERS", "Job", "Plan", "Share", "keep_configs", "make_plan", "parse_sessions", "settle_configs"]
 

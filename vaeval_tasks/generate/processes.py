@@ -18,7 +18,7 @@ from vaeval_tasks.errors import InputError, VaevalError
 from vaeval_tasks.generate.engine import ask_plan
 from vaeval_tasks.generate.plan import Plan
 from vaeval_tasks.models.clock import Clock
-from vaeval_tasks.run import RunDir
+from vaeval_tasks.store.run import RunDir
 
 __all__ = ["ask_in_processes"]
 

@@ -10,7 +10,7 @@ from typing import Self
 from tqdm import tqdm
 
 from vaeval_tasks.errors import VaevalError
-from vaeval_tasks.schema import ResponseStatus
+from vaeval_tasks.store.schema import ResponseStatus
 
 __all__ = ["RETRIED", "Outcome", "Progress"]
 

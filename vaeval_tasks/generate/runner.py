@@ -11,7 +11,7 @@ from vaeval_tasks.generate.processes import ask_in_processes
 from vaeval_tasks.generate.progress import Outcome, Progress
 from vaeval_tasks.generate.store import unwritable
 from vaeval_tasks.models.clock import Clock
-from vaeval_tasks.run import RunDir
+from vaeval_tasks.store.run import RunDir
 
 __all__ = ["compact", "generate", "stopped_error"]
 

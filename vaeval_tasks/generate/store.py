@@ -9,11 +9,11 @@ from queue import SimpleQueue
 from threading import Thread
 
 from vaeval_tasks.errors import InputError
-from vaeval_tasks.models.kept import append_exchanges, file_name, keep_sounds
+from vaeval_tasks.generate.kept import append_exchanges, file_name, keep_sounds
 from vaeval_tasks.models.protocol import Reply
-from vaeval_tasks.run import RunDir
-from vaeval_tasks.schema import Response, slug
-from vaeval_tasks.tables import append_jsonl
+from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.store.schema import Response, slug
+from vaeval_tasks.store.tables import append_jsonl
 
 __all__ = ["Store", "unwritable"]
 

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from vaeval_tasks import weights
 from vaeval_tasks.audio import Clip
 from vaeval_tasks.errors import MissingWeightsError, UnknownNameError
 from vaeval_tasks.files import sha256_file
 from vaeval_tasks.metrics.common import require, short, signature, unusable
+from vaeval_tasks.services import weights
 
 __all__ = ["WhisperRecogniser"]
 

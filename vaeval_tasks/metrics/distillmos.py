@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from vaeval_tasks import weights
 from vaeval_tasks.audio import Clip
 from vaeval_tasks.metrics.backends import Scored
 from vaeval_tasks.metrics.common import pick_device, require, short, signature, unusable
+from vaeval_tasks.services import weights
 
 __all__ = ["DistillMos"]
 

@@ -10,12 +10,12 @@ from typing import Any
 
 from tqdm import tqdm
 
-from vaeval_tasks import weights
 from vaeval_tasks.audio import Clip
 from vaeval_tasks.errors import MissingWeightsError
 from vaeval_tasks.files import sha256_file
 from vaeval_tasks.metrics.backends import Scored
 from vaeval_tasks.metrics.common import pick_device, require, short, signature, unusable
+from vaeval_tasks.services import weights
 
 __all__ = ["Utmos"]
 

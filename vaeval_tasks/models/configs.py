@@ -14,8 +14,8 @@ import yaml
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.files import write_text
 from vaeval_tasks.models.providers import Tree, provider
-from vaeval_tasks.schema import ModelConfig
-from vaeval_tasks.tables import from_row
+from vaeval_tasks.store.schema import ModelConfig
+from vaeval_tasks.store.tables import from_row
 
 __all__ = ["dump_configs", "load_configs", "published", "select", "write_configs"]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from vaeval_tasks.audio import Clip
-from vaeval_tasks.schema import ModelConfig, ResponseStatus
+from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
 
 __all__ = ["Conversation", "Reply", "Retry", "SpeechModel", "Turn"]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.models.protocol import SpeechModel
-from vaeval_tasks.schema import ModelConfig
+from vaeval_tasks.store.schema import ModelConfig
 
 __all__ = ["PROVIDERS", "Address", "Provider", "address", "check_access", "create_model", "provider", "secret"]
 
@@ -66,7 +66,7 @@ _RATES: Tree = {"endpoint": None, "input_rate": None, "output_rate": None}
 _ALL = (
     Provider(
         name="openai_realtime",
-        target="vaeval_tasks.models.openai_realtime:OpenAIRealtime",
+        target="vaeval_tasks.models.adapters.openai_realtime:OpenAIRealtime",
         params={
             "model": None,
             "type": None,
@@ -85,7 +85,7 @@ _ALL = (
     ),
     Provider(
         name="xai_realtime",
-        target="vaeval_tasks.models.xai_realtime:XaiRealtime",
+        target="vaeval_tasks.models.adapters.xai_realtime:XaiRealtime",
         params={
             "model": None,
             "session": {
@@ -104,7 +104,7 @@ _ALL = (
     ),
     Provider(
         name="gemini_live",
-        target="vaeval_tasks.models.gemini_live:GeminiLive",
+        target="vaeval_tasks.models.adapters.gemini_live:GeminiLive",
         params={
             "model": None,
             "responseModalities": None,
@@ -133,7 +133,7 @@ _ALL = (
     ),
     Provider(
         name="nova_sonic",
-        target="vaeval_tasks.models.nova_sonic:NovaSonic",
+        target="vaeval_tasks.models.adapters.nova_sonic:NovaSonic",
         params={
             "model": None,
             "sessionStart": {
@@ -155,7 +155,7 @@ _ALL = (
     ),
     Provider(
         name="cascade",
-        target="vaeval_tasks.models.cascade:Cascade",
+        target="vaeval_tasks.models.adapters.cascade:Cascade",
         params=dict.fromkeys(
             ("asr_model", "llm_model", "tts_provider", "tts_model", "voice", "language", "reasoning_effort")
         ),
@@ -169,7 +169,7 @@ _ALL = (
     ),
     Provider(
         name="chat_audio",
-        target="vaeval_tasks.models.chat_audio:ChatAudio",
+        target="vaeval_tasks.models.adapters.chat_audio:ChatAudio",
         params={
             "model": None,
             "task": None,
@@ -192,14 +192,14 @@ _ALL = (
     ),
     Provider(
         name="qwen_omni",
-        target="vaeval_tasks.models.qwen_omni:QwenOmni",
+        target="vaeval_tasks.models.local.qwen_omni:QwenOmni",
         params={"model": None, "speaker": None, "revision": None, "generate": None},
         connection={"batch_size": None, "dtype": None, "attn_implementation": None, "device": None},
         sessions=8,
     ),
     Provider(
         name="offline",
-        target="vaeval_tasks.models.offline:OfflineModel",
+        target="vaeval_tasks.models.local.offline:OfflineModel",
         params=dict.fromkeys(("recogniser", "llm", "max_tokens")),
         required=(),
         sessions=1,

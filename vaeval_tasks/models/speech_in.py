@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 from vaeval_tasks.audio import Clip, read_audio
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.models.protocol import Conversation, Turn
-from vaeval_tasks.models.record import Message, audio_stub, message
+from vaeval_tasks.models.transport.record import Message, audio_stub, message
 
 __all__ = [
     "ROLE_MARK",

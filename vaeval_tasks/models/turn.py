@@ -10,8 +10,8 @@ from typing import Any
 from vaeval_tasks.audio import Clip
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.protocol import Reply, Retry
-from vaeval_tasks.models.record import BadAudioError, Recorder
-from vaeval_tasks.schema import ModelConfig, ResponseStatus
+from vaeval_tasks.models.transport.record import BadAudioError, Recorder
+from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
 
 __all__ = ["LONGEST_ANSWER_S", "Answer", "Timeouts", "TurnError", "alongside", "run_turn", "unsupported"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from vaeval_tasks.prompts.manifest import LEVELS
 from vaeval_tasks.rubrics import GATED
-from vaeval_tasks.schema import Condition, Prompt
+from vaeval_tasks.store.schema import Condition, Prompt
 
 __all__ = ["DEGRADED", "SetBalance", "set_balance"]
 

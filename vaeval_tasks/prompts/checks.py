@@ -9,7 +9,7 @@ from enum import StrEnum
 from vaeval_tasks.prompts.recording import Recording
 from vaeval_tasks.prompts.signal import Measured
 from vaeval_tasks.prompts.words import Compared
-from vaeval_tasks.schema import Condition
+from vaeval_tasks.store.schema import Condition
 
 __all__ = ["LIMITS", "Finding", "Found", "Limits", "Take", "sound_findings", "word_findings"]
 

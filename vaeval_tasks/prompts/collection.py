@@ -19,9 +19,9 @@ from vaeval_tasks.prompts.recording import read_recording
 from vaeval_tasks.prompts.review import read_reviews
 from vaeval_tasks.prompts.select import Selection, select
 from vaeval_tasks.prompts.transcripts import KeptTranscripts
-from vaeval_tasks.run import RunDir
-from vaeval_tasks.schema import Prompt
-from vaeval_tasks.tables import read_jsonl, write_jsonl
+from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.store.schema import Prompt
+from vaeval_tasks.store.tables import read_jsonl, write_jsonl
 
 __all__ = ["TARGET_LUFS", "Job", "import_prompts", "read_report", "selections"]
 

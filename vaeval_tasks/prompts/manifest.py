@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from vaeval_tasks.errors import InputError, UnknownNameError
-from vaeval_tasks.rows import field_list, read_rows
 from vaeval_tasks.rubrics import GATED
-from vaeval_tasks.schema import Condition
+from vaeval_tasks.store.rows import field_list, read_rows
+from vaeval_tasks.store.schema import Condition
 
 __all__ = ["EXAMPLE", "FIELDS", "LEVELS", "SOUND_FILES", "Script", "read_manifest"]
 

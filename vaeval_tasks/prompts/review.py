@@ -8,7 +8,7 @@ from pathlib import Path
 
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.prompts.manifest import Script
-from vaeval_tasks.rows import read_rows
+from vaeval_tasks.store.rows import read_rows
 
 __all__ = ["Review", "Verdict", "read_reviews", "take_name"]
 

@@ -9,7 +9,7 @@ from vaeval_tasks.prompts.checks import Finding, Take
 from vaeval_tasks.prompts.examine import Examined
 from vaeval_tasks.prompts.manifest import Script
 from vaeval_tasks.prompts.review import Review, Verdict
-from vaeval_tasks.schema import Condition
+from vaeval_tasks.store.schema import Condition
 
 __all__ = ["Selection", "select"]
 

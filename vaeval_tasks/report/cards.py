@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from vaeval_tasks.audio import Clip, read_audio
 from vaeval_tasks.report.records import ConfigCard, Sample, SampleAnswer
-from vaeval_tasks.run import RunDir
-from vaeval_tasks.schema import ModelConfig, Prompt, Response, ResponseStatus
+from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.store.schema import ModelConfig, Prompt, Response, ResponseStatus
 
 __all__ = ["config_cards", "samples"]
 

@@ -17,7 +17,7 @@ from urllib.parse import quote
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from vaeval_tasks.analysis.slices import MIN_RATINGS
+from vaeval_tasks.analysis.rank.slices import MIN_RATINGS
 from vaeval_tasks.report.figures import all_standings, branches, elo_axis, margin_axis, row_shades
 from vaeval_tasks.report.records import Board, RubricPage, Standing
 from vaeval_tasks.rubrics import FAMILIES

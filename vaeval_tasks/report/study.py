@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from vaeval_tasks import __version__
-from vaeval_tasks.analysis.entities import Level, default_level
-from vaeval_tasks.analysis.judged import judge_tables, judge_views, load_judged
-from vaeval_tasks.analysis.leaderboard import Settings, method
-from vaeval_tasks.analysis.measured import load_measured
-from vaeval_tasks.analysis.predictor_tables import predictor_tables
-from vaeval_tasks.analysis.predictors import predict
-from vaeval_tasks.analysis.published import StudyTables, study_tables
-from vaeval_tasks.analysis.ratings import Ratings, load_ratings
-from vaeval_tasks.analysis.score_table import score_table
-from vaeval_tasks.analysis.source import Source
+from vaeval_tasks.analysis.agree.judged import judge_tables, judge_views, load_judged
+from vaeval_tasks.analysis.load.entities import Level, default_level
+from vaeval_tasks.analysis.load.measured import load_measured
+from vaeval_tasks.analysis.load.ratings import Ratings, load_ratings
+from vaeval_tasks.analysis.load.source import Source
+from vaeval_tasks.analysis.predict.predictor_tables import predictor_tables
+from vaeval_tasks.analysis.predict.predictors import predict
+from vaeval_tasks.analysis.predict.score_table import score_table
+from vaeval_tasks.analysis.rank.board import Settings, method
+from vaeval_tasks.analysis.study_tables import StudyTables, study_tables
 from vaeval_tasks.analysis.table import Table
 from vaeval_tasks.errors import EstimationError, InputError
 from vaeval_tasks.report.cards import config_cards, samples
@@ -24,9 +24,9 @@ from vaeval_tasks.report.parts import margin_groups, rubric_pages
 from vaeval_tasks.report.records import Board, Download
 from vaeval_tasks.report.sections import sections
 from vaeval_tasks.report.snapshot import snapshot
-from vaeval_tasks.run import RunDir
-from vaeval_tasks.schema import Prompt, Response
 from vaeval_tasks.stats import Draws
+from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.store.schema import Prompt, Response
 
 __all__ = ["METHODOLOGY", "BoardSettings", "study_board"]
 

@@ -17,7 +17,7 @@ import yaml
 
 from vaeval_tasks.audio import Clip, wav_bytes
 from vaeval_tasks.files import atomic_path
-from vaeval_tasks.models.voices import Voice, open_voice
+from vaeval_tasks.models.local.voices import Voice, open_voice
 from vaeval_tasks.paths import sample_dir
 from vaeval_tasks.sample import images, sounds
 

@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 from vaeval_tasks.audio import read_audio
 from vaeval_tasks.files import sha256_bytes, write_bytes
 from vaeval_tasks.paths import sample_dir
-from vaeval_tasks.run import RunDir
-from vaeval_tasks.schema import Condition, Prompt
+from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.store.schema import Condition, Prompt
 
 __all__ = ["write_prompts"]
 

@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from vaeval_tasks.design import CHECK_PREFIX
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.rubrics import RUBRICS
-from vaeval_tasks.run import RunDir
-from vaeval_tasks.schema import MosRating, Pair, PairKind, Prompt, Rater, Rating, Score
 from vaeval_tasks.simulate.truth import LEVELS, answer_probabilities
+from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.store.schema import CHECK_PREFIX, MosRating, Pair, PairKind, Prompt, Rater, Rating, Score
 
 __all__ = ["simulate_panel"]
 

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vaeval_tasks.rubrics import GATED
-from vaeval_tasks.schema import Condition, Prompt, Rater
 from vaeval_tasks.simulate.published import (
     CATEGORIES,
     DEGRADED_PROMPTS,
@@ -17,6 +16,7 @@ from vaeval_tasks.simulate.published import (
     IN_BOTH_POOLS,
     POOL,
 )
+from vaeval_tasks.store.schema import Condition, Prompt, Rater
 
 __all__ = ["make_prompts", "make_raters", "scaled_counts"]
 

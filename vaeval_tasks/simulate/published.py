@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vaeval_tasks.rubrics import KEYS
-from vaeval_tasks.schema import ModelConfig
+from vaeval_tasks.store.schema import ModelConfig
 
 __all__ = [
     "AGE_BANDS",

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vaeval_tasks.schema import Pair, Prompt
 from vaeval_tasks.simulate.published import CONFIGS
 from vaeval_tasks.simulate.shape import Shape
+from vaeval_tasks.store.schema import Pair, Prompt
 
 __all__ = ["MosTasks", "PairTasks", "mos_tasks", "pair_tasks"]
 

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.staticfiles import StaticFiles
 
-from vaeval_tasks.collect import prolific
+from vaeval_tasks.collect.people import prolific
 from vaeval_tasks.collect.refusals import Refused
 from vaeval_tasks.collect.web import admin, entry, media, task_api, tasks
 from vaeval_tasks.collect.web.context import HERE, Context, context, page

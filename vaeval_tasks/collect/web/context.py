@@ -14,9 +14,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
 from vaeval_tasks.collect.clock import now_ms
-from vaeval_tasks.collect.database import Database
-from vaeval_tasks.collect.prolific import Prolific
-from vaeval_tasks.collect.settings import Settings
+from vaeval_tasks.collect.people.prolific import Prolific
+from vaeval_tasks.collect.rules.settings import Settings
+from vaeval_tasks.collect.store.database import Database
 
 __all__ = ["HERE", "Context", "context", "environment", "page"]
 

@@ -8,10 +8,12 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Form, Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from vaeval_tasks.collect import identity, prolific, sound, standing
+from vaeval_tasks.collect import sound
+from vaeval_tasks.collect.people import identity, prolific
 from vaeval_tasks.collect.refusals import Refused
-from vaeval_tasks.collect.standing import Step
-from vaeval_tasks.collect.store import CheckOutcome
+from vaeval_tasks.collect.rules import standing
+from vaeval_tasks.collect.rules.standing import Step
+from vaeval_tasks.collect.store.tables import CheckOutcome
 from vaeval_tasks.collect.web.context import context, page
 from vaeval_tasks.collect.web.guard import Session, check_same_site, check_token, session, set_session
 

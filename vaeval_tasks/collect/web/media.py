@@ -9,9 +9,9 @@ import sqlalchemy as sa
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import FileResponse, Response
 
-from vaeval_tasks.collect import store
 from vaeval_tasks.collect.refusals import Refused
-from vaeval_tasks.collect.store import State
+from vaeval_tasks.collect.store import tables as store
+from vaeval_tasks.collect.store.tables import State
 from vaeval_tasks.collect.web.context import context
 from vaeval_tasks.collect.web.guard import Session, session
 

@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from fastapi import APIRouter, Depends, Request
 from sqlalchemy.engine import Connection
 
-from vaeval_tasks.collect import answers, listening
 from vaeval_tasks.collect.refusals import Refused, parse_json
+from vaeval_tasks.collect.rules import answers, listening
 from vaeval_tasks.collect.web.context import Context, context
 from vaeval_tasks.collect.web.guard import Session, check_token, session
 

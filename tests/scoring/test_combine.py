@@ -1,0 +1,194 @@
+"""The combination reproduces the published scores, and intervals behave."""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaeval_tasks.scoring.combine import (
+    ItemScores,
+    TaskScores,
+    combine,
+    group_scores,
+    product,
+    signature_differences,
+)
+from vaeval_tasks.scoring.suite import FAMILIES, TASKS
+
+DATA = Path(__file__).parent.parent / "data"
+# names of the overall table that differ from those of the cell table
+ALIASES = {
+    "GPT-4o-Audio (2025-06-03)": "GPT-4o-Audio",
+    "GLM-4-Voice-9B": "glm-4-voice-9b",
+    "Kimi-Audio-7B-Instruct": "Kimi-Audio-7B",
+    "LLaMA-Omni2-32B-Bilingual": "LLaMA-Omni2-32B",
+    "Step-Audio (130B)": "Step-Audio-130B",
+}
+WRONG = {("mini-omni2", "viewing_multi_discipline"): 2.99, ("moshika-vis", "viewing_multi_discipline"): 2.99}
+"""Scores of the paper that are not the product of its factors, as its overall table prints them."""
+GOOD = ItemScores(content=1.0, audible=True, mos=4.0, wer=0.1, similarity=0.5)
+
+
+def cells() -> list[dict[str, str]]:
+    with (DATA / "voiceassistant_eval_published.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_published_cells() -> None:
+    """268 of the 270 complete cells; the other two are errors of the paper."""
+    complete = [row for row in cells() if all(row[k] for k in ("content", "speech", "consistency", "score"))]
+    off = {
+        (row["model"], row["task"])
+        for row in complete
+        if abs(product(*(float(row[k]) for k in ("content", "speech", "consistency"))) - float(row["score"])) > 0.06
+    }
+    assert len(complete) == 270
+    assert off == set(WRONG)
+
+
+def published(model: str) -> dict[str, TaskScores]:
+    rows = {row["task"]: row for row in cells() if row["model"] == model}
+    factors = ("content", "speech", "consistency")
+    return {
+        task: TaskScores(task=task, n=1, score=WRONG.get((model, task), product(*(float(row[k]) for k in factors))))
+        for task, row in rows.items()
+        if all(row[k] for k in factors)
+    }
+
+
+def overall_rows() -> list[dict[str, str]]:
+    with (DATA / "voiceassistant_eval_overall.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("row", overall_rows(), ids=lambda row: row["model"])
+def test_published_overall_rows(row: dict[str, str]) -> None:
+    groups = group_scores(published(ALIASES.get(row["model"], row["model"])))
+    for name in ("listening", "speaking", "viewing", "overall"):
+        value = groups[name].value
+        if not row[name]:
+            assert value is None, name
+        else:
+            assert value == pytest.approx(float(row[name]), abs=0.0201), name
+
+
+def test_a_task_by_hand() -> None:
+    """Four items: content (1, 0, unjudged, 1), MOS (4, 3, missing, 2), WER' (0, 0.5, missing, 0.1)."""
+    items = [
+        ItemScores(content=1, audible=True, mos=4, wer=0),
+        ItemScores(content=0, audible=True, mos=3, wer=0.5),
+        ItemScores(content=None, audible=False, failed=True),
+        ItemScores(content=1, audible=True, mos=2, wer=0.1),
+    ]
+    found = combine("speaking_safety", items)
+    assert found.content is not None
+    assert found.speech is not None
+    assert found.consistency is not None
+    assert found.unrounded is not None
+    assert found.content.value == pytest.approx(100 * 2 / 3)
+    assert found.content.n == 3
+    assert found.speech.value == pytest.approx(20 * 9 / 4)
+    assert found.consistency.value == pytest.approx(100 * (1 + 0.5 + 0 + 0.9) / 4)
+    # rounded: content 66.7, mean MOS 2.25 -> 2.2 (ties to even) -> 44, consistency 60.0
+    assert found.score == pytest.approx(66.7 * 44 * 60 / 1e4)
+    assert found.unrounded.value == pytest.approx(66.6667 * 45 * 60 / 1e4, abs=1e-3)
+    assert (found.n, found.missing, found.unjudged, found.failed, found.unscored) == (4, 1, 1, 1, 0)
+
+
+def test_roleplay_weighs_each_verdict_by_similarity() -> None:
+    items = [
+        ItemScores(content=1, audible=True, mos=4, wer=0, similarity=0.8),
+        ItemScores(content=1, audible=True, mos=4, wer=0, similarity=0.6),
+        ItemScores(content=0, audible=True, mos=4, wer=0, similarity=0.9),
+        ItemScores(content=1, audible=False),
+    ]
+    found = combine("speaking_roleplay", items)
+    assert found.content is not None
+    assert found.similarity is not None
+    assert found.content.value == pytest.approx(100 * (0.8 + 0.6 + 0 + 0) / 4)
+    assert found.similarity.value == pytest.approx(100 * (0.8 + 0.6 + 0.9 + 0) / 4)
+
+
+def test_what_is_absent_says_why() -> None:
+    assert combine("speaking_safety", []).reason == "the model does not take such requests"
+    unjudged = combine("speaking_safety", [ItemScores(audible=True, mos=4, wer=0)] * 2)
+    assert (unjudged.score, unjudged.unjudged, unjudged.reason) == (None, 2, "all 2 answers are unjudged")
+    assert unjudged.speech is not None
+    no_text = combine("speaking_safety", [ItemScores(content=1, audible=True, mos=4)])
+    assert (no_text.unscored, no_text.reason) == (1, "no answer has a value for consistency")
+
+
+def test_groups_are_absent_where_a_member_is() -> None:
+    tasks = {task: combine(task, [GOOD] * 3) for task in TASKS}
+    whole = group_scores(tasks)
+    assert whole["overall"].value == pytest.approx(sum(whole[f].value or 0 for f in FAMILIES) / 3)
+    del tasks["listening_music"]
+    part = group_scores(tasks)
+    assert part["listening"].reason == "not run: listening_music"
+    assert part["overall"].reason == "listening: not run: listening_music"
+    assert part["speaking"].value == whole["speaking"].value
+
+
+def test_different_scorers_are_never_averaged() -> None:
+    tasks = {t: combine(t, [GOOD], signatures={"speech": "a"}) for t in TASKS}
+    tasks["listening_sound"] = combine("listening_sound", [GOOD], signatures={"speech": "b"})
+    groups = group_scores(tasks)
+    assert groups["listening"].value is None
+    assert "speech by different scorers: a (listening_general" in groups["listening"].reason
+    assert groups["speaking"].value is not None
+    assert groups["overall"].value is None
+    for task in FAMILIES["viewing"]:
+        tasks[task] = combine(task, [GOOD], signatures={"speech": "c"})
+    assert len(signature_differences(list(tasks.values()))) == 1
+
+
+def test_families_of_different_scorers_have_no_overall() -> None:
+    tasks = {t: combine(t, [GOOD], signatures={"speech": t.partition("_")[0]}) for t in TASKS}
+    groups = group_scores(tasks)
+    assert all(groups[f].value is not None for f in FAMILIES)
+    assert groups["overall"].value is None
+    assert groups["overall"].reason.startswith("speech by different scorers")
+
+
+item_scores = st.builds(
+    ItemScores,
+    content=st.sampled_from([None, 0.0, 1.0]),
+    audible=st.booleans(),
+    mos=st.none() | st.floats(1, 5),
+    wer=st.none() | st.floats(0, 1),
+    similarity=st.none() | st.floats(0, 1),
+)
+
+
+@given(st.lists(item_scores, min_size=1, max_size=8), st.sampled_from(["speaking_roleplay", "speaking_safety"]))
+def test_intervals_hold_the_estimate_and_stay_on_the_scale(items: list[ItemScores], task: str) -> None:
+    found = combine(task, items, replicates=200)
+    for estimate in (found.content, found.speech, found.consistency, found.similarity):
+        if estimate is not None:
+            assert -1e-9 <= estimate.low <= estimate.high <= 100 + 1e-9
+            assert min(estimate.low, estimate.value) >= -1e-9
+            assert math.isfinite(estimate.se)
+    assert (found.score is None) == bool(found.reason)
+
+
+@given(st.permutations(range(6)))
+def test_order_of_items_does_not_change_the_estimate(order: list[int]) -> None:
+    items = [ItemScores(content=i % 2, audible=True, mos=1 + i / 2, wer=i / 10) for i in range(6)]
+    shuffled = combine("speaking_safety", [items[i] for i in order])
+    assert shuffled.score == pytest.approx(combine("speaking_safety", items).score)
+
+
+def test_the_bootstrap_has_the_textbook_standard_error_and_is_seeded() -> None:
+    """Of a share p over n items the standard error is sqrt(p (1 - p) / n) = 100 sqrt(.25 / 400) = 2.5."""
+    items = [ItemScores(content=i % 2, audible=True, mos=4, wer=0) for i in range(400)]
+    found = combine("speaking_safety", items)
+    assert found.content is not None
+    assert found.content.se == pytest.approx(2.5, rel=0.1)
+    assert found.content.high - found.content.low == pytest.approx(2 * 1.96 * 2.5, rel=0.1)
+    assert combine("speaking_safety", items) == found
+    assert combine("speaking_safety", items, seed=1) != found

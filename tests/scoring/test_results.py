@@ -1,0 +1,134 @@
+"""``results.json`` and the table, read and written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vaeval_tasks.cli import main
+from vaeval_tasks.errors import InputError
+from vaeval_tasks.metrics import profiles
+from vaeval_tasks.metrics.backends import Scored
+from vaeval_tasks.metrics.profiles import Scorers
+from vaeval_tasks.scoring.combine import TaskScores
+from vaeval_tasks.scoring.results import changed_scorers, latest, read_results, score_run, table
+from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.store.schema import CHECK_PREFIX, Item, Response, ResponseStatus
+
+
+class Judge:
+    def __init__(self, signature: str) -> None:
+        self.signature = signature
+
+    def judge(self, items: Any) -> list[Scored]:
+        return [Scored(value=1.0) for _ in items]
+
+
+def judged(signature: str | None) -> Scorers:
+    """Scorers of which only the judge is there, or none at all."""
+    judge = None if signature is None else Judge(signature)
+    return Scorers(judge=judge, speech=None, recogniser=None, speaker=None, emotion=None)
+
+
+def answer(number: int, task: str = "speaking_safety", **changes: Any) -> Response:
+    given: dict[str, Any] = {"config_id": "m/d/d", "status": ResponseStatus.ok, "text": "words"} | changes
+    return Response(response_id=f"r{number}", prompt_id="i", task=task, **given)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunDir:
+    folder = RunDir(tmp_path)
+    for task in ("speaking_safety", "speaking_assistant"):
+        folder.append("items", Item(item_id="i", task=task))
+        folder.append("responses", answer(int(task == "speaking_safety"), task))
+    return folder
+
+
+def test_the_newest_answer_of_each_configuration_counts() -> None:
+    old, new = answer(1, created="2026-01-01"), answer(2, created="2026-01-02")
+    other = answer(3, config_id="n/d/d", created="2025-01-01")
+    assert latest([new, old, other]) == [new, other]
+
+
+def test_the_worse_copies_of_a_studys_checks_are_nobodys_answers() -> None:
+    real, copy = answer(1), answer(2, config_id=f"{CHECK_PREFIX}m/d/d")
+    assert latest([copy, real]) == [real]
+
+
+def test_tasks_accumulate_and_the_seed_and_scorers_are_kept(run: RunDir) -> None:
+    scorers = judged("one")
+    responses = run.responses()
+    score_run(run, responses[:1], scorers)
+    score_run(run, responses[1:], scorers, seed=3)
+    tasks = read_results(run)["configs"]["m/d/d"]["tasks"]
+    assert {name: entry["seed"] for name, entry in tasks.items()} == {"speaking_assistant": 0, "speaking_safety": 3}
+    assert tasks["speaking_safety"]["signatures"] == {"content": "one", "speech": "none", "consistency": "none"}
+
+
+def test_changed_scorers_are_told(run: RunDir) -> None:
+    score_run(run, run.responses(), judged("one"))
+    before = read_results(run)
+    made = score_run(run, run.responses(), judged("two"))
+    assert changed_scorers(before, made) == ["content was scored by one, now by two: the numbers do not compare"]
+    assert changed_scorers(read_results(run), made) == []
+
+
+def test_results_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "results.json").write_text("{")
+    with pytest.raises(InputError, match="cannot be read as JSON"):
+        read_results(RunDir(tmp_path))
+    (tmp_path / "results.json").write_text('{"version": 9}')
+    with pytest.raises(InputError, match="newer vaeval"):
+        read_results(RunDir(tmp_path))
+
+
+def test_the_table_shows_what_is_absent(run: RunDir) -> None:
+    score_run(run, [*run.responses(), answer(5, status=ResponseStatus.error)], judged(None))
+    text = table(read_results(run))
+    assert "listening_general" in text
+    assert "not run" in text
+    assert "speaking_safety: 1 answers failed" in text
+    assert "scored with content: none" in text
+
+
+def test_vaeval_score(run: RunDir, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    asked: list[Any] = []
+
+    def load(profile: str, **options: Any) -> Scorers:
+        asked.append((profile, options))
+        return judged(profile)
+
+    monkeypatch.setattr(profiles, "load_scorers", load)
+    assert main(["score", str(run.root), "--judge-url", "http://127.0.0.1:9"]) == 0
+    assert asked == [("reference", {"judge_url": "http://127.0.0.1:9"})]
+    assert "speaking_safety" in capsys.readouterr().out
+    assert main(["score", str(run.root), "--profile", "offline", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["configs"]["m/d/d"]["tasks"]["speaking_safety"]["n"] == 1
+    assert err.startswith("Note: content was scored by reference, now by offline")
+
+
+def test_vaeval_score_without_a_judge_says_what_to_give(run: RunDir, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["score", str(run.root)])
+    assert caught.value.code == 1
+    assert capsys.readouterr().err.endswith("; give --judge-url URL, or --profile offline\n")
+
+
+def test_vaeval_score_without_responses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for folder, message in ((tmp_path, "there are no responses"), (tmp_path / "none", "no such run folder")):
+        with pytest.raises(SystemExit) as caught:
+            main(["score", str(folder)])
+        assert caught.value.code == 1
+        assert message in capsys.readouterr().err
+
+
+def test_task_scores_survive_the_file(run: RunDir) -> None:
+    made = score_run(run, run.responses(), judged("one"))
+    assert isinstance(made[0], TaskScores)
+    groups = read_results(run)["configs"]["m/d/d"]["groups"]
+    assert groups["speaking"]["value"] is None
+    assert groups["listening"]["reason"].startswith("not run: listening_general")

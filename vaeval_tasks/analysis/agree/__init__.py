@@ -1,0 +1,1 @@
+"""Whether raters agree with each other, halves with halves, and rubrics with rubrics."""

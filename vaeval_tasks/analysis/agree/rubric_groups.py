@@ -1,0 +1,198 @@
+"""Which rubrics measure the same: clustering (with its reliability) and correlations (table A8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from vaeval_tasks.analysis.load.entities import Level
+from vaeval_tasks.analysis.load.ratings import Ratings, restrict
+from vaeval_tasks.analysis.table import Table
+from vaeval_tasks.errors import EstimationError, UnknownNameError
+from vaeval_tasks.rubrics import BY_KEY, Family
+from vaeval_tasks.stats import (
+    Block,
+    Comparisons,
+    Draws,
+    Progress,
+    RubricClusters,
+    block_means,
+    bootstrap,
+    cluster_rubrics,
+    fit_all,
+    rater_halves,
+    rubric_correlations,
+)
+
+__all__ = [
+    "PUBLISHED_POOL",
+    "cluster_json",
+    "cluster_table",
+    "clusters",
+    "correlation_table",
+    "published_pool",
+    "tree_table",
+]
+
+PUBLISHED_POOL: Mapping[str, tuple[str, ...]] = {"GPT-Realtime": ("GPT-Realtime 2.1", "GPT-Realtime 2.0")}
+"""Models that the study clusters as one family."""
+
+LEXICAL = ("response_quality", "instruction_following", "reasoning")
+"""The content half of Technical Quality (table A8); the rest of it is its audio half."""
+
+
+def published_pool(entities: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+    """Return the published pooling where all its models are among the entities, else none."""
+    return {name: members for name, members in PUBLISHED_POOL.items() if set(members) <= set(entities)}
+
+
+def _pooled(data: Comparisons, pool: Mapping[str, tuple[str, ...]]) -> Comparisons:
+    """Fit some models as one entity."""
+    name_of = {member: name for name, members in pool.items() for member in members}
+    for member in name_of:
+        if member not in data.entities:
+            raise UnknownNameError("model", member, data.entities, where="--pool")
+    return data.relabel([name_of.get(e, e) for e in data.entities])
+
+
+def clusters(
+    ratings: Ratings,
+    rubrics: Sequence[str],
+    *,
+    level: Level,
+    k: int,
+    draws: Draws,
+    halves: int,
+    pool: Mapping[str, tuple[str, ...]],
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> RubricClusters:
+    """Cluster the rubrics by their residual profiles, with reproduction, chance and split-half rates.
+
+    Args:
+        ratings: the loaded ratings.
+        rubrics: which rubrics (the study leaves the overall question out).
+        level: whose strengths make the profiles.
+        k: how many groups.
+        draws: the bootstrap plan.
+        halves: random halves of the raters.
+        pool: entities to be fitted as one, by the name of the whole.
+        threads: at most this many.
+        progress: told how many bootstrap replicates are done.
+
+    Raises:
+        EstimationError: too few rubrics or entities.
+        UnknownNameError: ``pool`` names an entity that there is not.
+    """
+    if len(rubrics) < max(k, 2):
+        raise EstimationError(f"{len(rubrics)} rubrics cannot form {k} groups")
+    data = _pooled(restrict(ratings.at(level), rubrics), pool)
+    fits = fit_all(data)
+    strengths = [f.strengths for f in fits]
+    if data.n_raters < 2 or data.n_prompts < 2:
+        found = cluster_rubrics(strengths, data.rubrics, k=k)
+        return replace(found, reason="one rater or one prompt: nothing tells how the groups would vary")
+    resamples = bootstrap(data, draws, fits=fits, threads=threads, progress=progress)
+    split = rater_halves(data, splits=halves, seed=draws.seed, threads=threads) if halves else None
+    return cluster_rubrics(strengths, data.rubrics, k=k, replicates=resamples.strengths, halves=split)
+
+
+def cluster_table(found: RubricClusters) -> Table:
+    """Return each rubric with its group."""
+    rows = [
+        {"rubric": name, "group": label + 1, "family": BY_KEY[name].family.value if name in BY_KEY else ""}
+        for name, label in zip(found.rubrics, found.labels, strict=True)
+    ]
+    notes = [
+        f"reproduced in {_share(found.reproduction)} of {found.replicates} resamples (chance {_share(found.chance)})",
+        f"adjusted Rand index of rater halves {_number(found.rand_mean)} over {found.halves} splits",
+        f"first component holds {found.axis_share:.1%} of the profiles",
+    ]
+    return Table(
+        name="rubric_clusters",
+        title=f"Rubric groups, k = {found.k}",
+        columns=("rubric", "group", "family"),
+        rows=tuple(sorted(rows, key=lambda r: (r["group"], r["rubric"]))),
+        digits={},
+        notes=tuple(notes + ([found.reason] if found.reason else [])),
+    )
+
+
+def tree_table(found: RubricClusters) -> Table:
+    """Return the dendrogram: each merge with its parts (rubrics, or the number of an earlier merge) and distance."""
+    names = [*found.rubrics, *(str(i) for i in range(1, len(found.tree) + 1))]
+    rows = [
+        {"merge": i, "first": names[int(a)], "second": names[int(b)], "distance": float(d), "rubrics": int(n)}
+        for i, (a, b, d, n) in enumerate(found.tree, 1)
+    ]
+    return Table(
+        name="rubric_tree",
+        title="Rubrics joined by average linkage of 1 - corrected similarity",
+        columns=("merge", "first", "second", "distance", "rubrics"),
+        rows=tuple(rows),
+        digits={},
+    )
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1%}"
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
+
+
+def cluster_json(found: RubricClusters) -> dict[str, Any]:
+    """Return the clustering as plain values."""
+    return {
+        "rows": [{"rubric": name, "group": label + 1} for name, label in zip(found.rubrics, found.labels, strict=True)],
+        "k": found.k,
+        "reproduction": found.reproduction,
+        "chance": found.chance,
+        "adjusted_rand": found.rand_mean,
+        "adjusted_rand_sd": found.rand_sd,
+        "resamples": found.replicates,
+        "halves": found.halves,
+        "axis_share": found.axis_share,
+        "similarity": found.similarity,
+        "tree": found.tree,
+        "reason": found.reason,
+    }
+
+
+def correlation_table(ratings: Ratings, rubrics: Sequence[str]) -> Table:
+    """Return table A8: mean pairwise correlation of the rubrics within the groups and across the two halves."""
+    data = restrict(ratings.data, [r for r in rubrics if r in BY_KEY and BY_KEY[r].family is not Family.overall])
+    found = rubric_correlations(data)
+    families = [BY_KEY[r].family.value for r in data.rubrics]
+    halves = [
+        f if f == Family.humanness.value else f"{f} - {'lexical' if r in LEXICAL else 'audio'}"
+        for r, f in zip(data.rubrics, families, strict=True)
+    ]
+    blocks: dict[tuple[str, str], Block] = {}
+    for block in (*block_means(found, families), *block_means(found, halves)):
+        blocks.setdefault((block.first, block.second), block)
+    rows = [
+        {
+            "group": b.first if b.first == b.second else f"{b.first} x {b.second}",
+            "rubrics": ", ".join(_members(b, data.rubrics, families, halves)),
+            "rho": b.mean,
+            "n_pairs": b.n_pairs,
+        }
+        for b in blocks.values()
+    ]
+    return Table(
+        name="A8",
+        title="A8: mean pairwise correlation of rubrics within and across groups",
+        columns=("group", "rubrics", "rho", "n_pairs"),
+        rows=tuple(rows),
+        digits={"rho": 2},
+        notes=("over sessions that answer both rubrics; uncentred, so that the order of a and b does not matter",),
+    )
+
+
+def _members(block: Block, rubrics: Sequence[str], families: Sequence[str], halves: Sequence[str]) -> list[str]:
+    if block.first != block.second:
+        return []
+    return [r for r, f, h in zip(rubrics, families, halves, strict=True) if block.first in (f, h)]

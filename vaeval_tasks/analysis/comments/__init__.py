@@ -1,0 +1,1 @@
+"""What free-text comments speak of."""

@@ -1,0 +1,67 @@
+"""What is ranked: models, configurations, voices or thinking levels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+
+from vaeval_tasks.errors import InputError
+from vaeval_tasks.store.schema import ModelConfig
+
+__all__ = ["Level", "default_level", "entity_names", "tells_models"]
+
+
+class Level(StrEnum):
+    """How configurations are pooled. A voice or thinking level is one of its model: ``Nova 2 Sonic/Tiffany``."""
+
+    model = "model"
+    config = "config"
+    voice = "voice"
+    thinking = "thinking"
+
+
+def _parts(name: str, configs: Mapping[str, ModelConfig]) -> tuple[str, str, str] | None:
+    if name in configs:
+        config = configs[name]
+        return config.model, config.thinking, config.voice
+    parts = name.split("/")
+    return (parts[0], parts[1], parts[2]) if len(parts) == 3 and all(parts) else None
+
+
+def tells_models(names: Sequence[str], configs: Mapping[str, ModelConfig]) -> bool:
+    """Return whether every name is a known configuration or reads as ``model/thinking/voice``."""
+    return all(_parts(name, configs) for name in names)
+
+
+def default_level(names: Sequence[str], configs: Mapping[str, ModelConfig]) -> Level:
+    """Return ``model`` where the names tell of two models or more, else ``config``."""
+    models = {parts[0] if (parts := _parts(name, configs)) else None for name in names}
+    return Level.model if None not in models and len(models) > 1 else Level.config
+
+
+def entity_names(
+    names: Sequence[str], configs: Mapping[str, ModelConfig], level: Level, path: str | Path
+) -> tuple[str, ...]:
+    """Return the entity of each configuration.
+
+    Args:
+        names: configuration names as in the ratings.
+        configs: the run's configurations by id; other names are read as ``model/thinking/voice``.
+        level: what to pool to.
+        path: the ratings, for messages.
+
+    Raises:
+        InputError: a name has no model, voice and thinking level.
+    """
+    if level is Level.config:
+        return tuple(names)
+    out = []
+    for name in names:
+        parts = _parts(name, configs)
+        if parts is None:
+            said = f"{name!r} is not model/thinking/voice and no configs.yaml names it; use --by config"
+            raise InputError(said, path=path)
+        model, thinking, voice = parts
+        out.append({Level.model: model, Level.voice: f"{model}/{voice}", Level.thinking: f"{model}/{thinking}"}[level])
+    return tuple(out)

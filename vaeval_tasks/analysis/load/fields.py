@@ -1,0 +1,189 @@
+"""Check the columns of a ratings file: identifiers, scores, counts, rubrics. Only distinct values are looked at."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vaeval_tasks.analysis.load.sheets import Column
+from vaeval_tasks.errors import InputError, UnknownNameError
+from vaeval_tasks.rubrics import BY_KEY, KEYS
+
+__all__ = ["DROP", "Names", "constant", "counts", "flags", "identifiers", "rubric_names", "scores"]
+
+DROP = "drop"
+"""A score word mapped to this leaves its rows out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """Distinct names and a code per row."""
+
+    names: tuple[str, ...]
+    codes: NDArray[np.int64]
+
+    def present(self, rows: NDArray[np.int64]) -> tuple[str, ...]:
+        """Return the names that some rows hold, in the order of their codes."""
+        return tuple(self.names[i] for i in np.unique(self.codes[rows]))
+
+
+def constant(name: str, rows: int) -> Names:
+    """Return a column that holds one name."""
+    return Names(names=(name,), codes=np.zeros(rows, dtype=np.int64))
+
+
+def _each(column: Column, path: Path, check: Callable[[Any], Any]) -> list[Any]:
+    """Apply a check to every distinct value; its ValueError becomes an error at the first bad row."""
+    out: list[Any] = []
+    problems: list[tuple[int, str]] = []
+    for code, value in enumerate(column.values):
+        try:
+            out.append(check(value))
+        except ValueError as error:
+            problems.append((column.row_of(code), str(error)))
+    if problems:
+        row, message = min(problems)
+        raise InputError(message, path=path, row=row, field=column.name)
+    return out
+
+
+def _identifier(value: Any) -> str:
+    if value is None or (isinstance(value, str) and not value.strip()):
+        raise ValueError("is blank; every row needs an identifier")
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise ValueError(f"{value!r} is no identifier; use text or whole numbers")
+
+
+def identifiers(column: Column, path: Path) -> Names:
+    """Return a column of identifiers, text or whole numbers, with names in the order they first appear.
+
+    Raises:
+        InputError: a cell is blank or of another type, the types are mixed, or two spellings of one number meet.
+    """
+    kinds = [type(value) for value in column.values]
+    for code, kind in enumerate(kinds):
+        if kind is not kinds[0] and kind is not type(None):
+            said = f"{column.values[code]!r} is {kind.__name__}, row 1 has {kinds[0].__name__}; use one type"
+            raise InputError(said, path=path, row=column.row_of(code), field=column.name)
+    texts = _each(column, path, _identifier)
+    spelled: dict[str, str] = {}
+    for code, text in enumerate(texts):
+        if re.fullmatch(r"\d+(\.0+)?", text):
+            first = spelled.setdefault(text.split(".")[0].lstrip("0") or "0", text)
+            if first != text:
+                said = f"{text!r} and {first!r} are one number in two spellings; write identifiers in one way"
+                raise InputError(said, path=path, row=column.row_of(code), field=column.name)
+    names = tuple(dict.fromkeys(texts))
+    at = {name: i for i, name in enumerate(names)}
+    return Names(names=names, codes=np.array([at[t] for t in texts], dtype=np.int64)[column.codes])
+
+
+def scores(
+    column: Column, path: Path, low: int, high: int, words: Mapping[str, str] | None = None
+) -> NDArray[np.float64]:
+    """Return a column of whole scores; NaN where a word says the row is to be dropped.
+
+    Args:
+        column: the column.
+        path: the file, for messages.
+        low: the lowest score.
+        high: the highest score.
+        words: other spellings, such as ``{"a": "1", "b": "-1", "same": "0", "": "drop"}``.
+
+    Raises:
+        InputError: a score is blank, text, NaN, fractional or out of range.
+    """
+    words = words or {}
+    wanted = f"whole numbers from {low} to {high}"
+
+    def check(value: Any) -> float:
+        text = "" if value is None else str(value).strip()
+        if text in words:
+            text = words[text]
+            if text == DROP:
+                return math.nan
+        if not text:
+            raise ValueError(f"is blank; scores are {wanted}")
+        try:
+            number = float(text)
+        except ValueError:
+            raise ValueError(f"{text!r} is not a number; scores are {wanted}") from None
+        if not math.isfinite(number):
+            raise ValueError(f"{text} is not a number; scores are {wanted}")
+        if number != int(number):
+            raise ValueError(f"{text} is fractional; scores are {wanted}")
+        if not low <= number <= high:
+            raise ValueError(f"{text} is out of range; scores are {wanted}")
+        return number
+
+    return np.array(_each(column, path, check), dtype=np.float64)[column.codes]
+
+
+def counts(column: Column, path: Path) -> NDArray[np.float64]:
+    """Return a column of counts.
+
+    Raises:
+        InputError: a count is not a finite number of 0 or more.
+    """
+
+    def check(value: Any) -> float:
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            raise ValueError(f"{value!r} is not a number; counts are 0 or more") from None
+        if not math.isfinite(number) or number < 0:
+            raise ValueError(f"{value} is no count; counts are 0 or more")
+        return number
+
+    return np.array(_each(column, path, check), dtype=np.float64)[column.codes]
+
+
+def flags(column: Column, path: Path) -> NDArray[np.bool_]:
+    """Return a column of true and false (also 1 and 0, yes and no).
+
+    Raises:
+        InputError: a cell is something else.
+    """
+    known = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+
+    def check(value: Any) -> bool:
+        text = str(value).strip().lower()
+        if text not in known:
+            raise ValueError(f"{value!r} is neither true nor false")
+        return known[text]
+
+    return np.array(_each(column, path, check), dtype=bool)[column.codes]
+
+
+def rubric_names(column: Column, path: Path, *, any_rubric: bool) -> Names:
+    """Return a column of rubric keys, ordered as in ``rubrics.KEYS``; a rubric's label is taken too.
+
+    Args:
+        column: the column.
+        path: the file, for messages.
+        any_rubric: take other names as they are.
+
+    Raises:
+        InputError: a cell is blank.
+        UnknownNameError: a name is none of the 12 keys and labels.
+    """
+    named = identifiers(column, path)
+    by_label = {r.label.lower(): r.key for r in BY_KEY.values()}
+    keys = [name if name in BY_KEY else by_label.get(name.lower(), name) for name in named.names]
+    for code, key in enumerate(keys):
+        if key not in BY_KEY and not any_rubric:
+            row = int(np.argmax(named.codes == code)) + 1
+            where = f"{path}, row {row}, field {column.name!r}"
+            raise UnknownNameError("rubric", key, KEYS, where=f"{where} (--any-rubric takes others)")
+    names = tuple([k for k in KEYS if k in keys] + sorted(set(keys) - set(KEYS)))
+    return Names(names=names, codes=np.array([names.index(k) for k in keys], dtype=np.int64)[named.codes])

@@ -1,0 +1,1 @@
+"""Mean opinion scores of single responses."""

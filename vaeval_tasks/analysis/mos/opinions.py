@@ -1,0 +1,124 @@
+"""Mean opinion scores of single responses: loading, summaries, and tables A4 to A7."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vaeval_tasks.analysis.load.entities import Level, entity_names
+from vaeval_tasks.analysis.load.fields import scores
+from vaeval_tasks.analysis.load.ratings import unique_rows
+from vaeval_tasks.analysis.load.source import Source
+from vaeval_tasks.analysis.table import Table
+from vaeval_tasks.errors import InputError
+from vaeval_tasks.stats import Draws, MosRatings, MosSummary, mos, mos_ratings
+from vaeval_tasks.store.schema import MOS_LEVELS, ModelConfig, Prompt
+
+__all__ = ["MOS_COLUMNS", "MosTable", "load_mos", "mos_rows", "mos_table"]
+
+MOS_COLUMNS = ("prompt", "config", "rater", "rubric", "score")
+"""What a plain file of MOS ratings holds. ``rubric`` may be left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MosTable:
+    """Ratings of single responses."""
+
+    path: Path
+    data: MosRatings
+    """Entities are configurations, sorted by name."""
+    prompts: tuple[str, ...]
+    raters: tuple[str, ...]
+    configs: dict[str, ModelConfig]
+    prompt_info: dict[str, Prompt]
+
+    def at(self, level: Level) -> MosRatings:
+        """Return the ratings with configurations pooled to models, voices or thinking levels."""
+        return self.data.relabel(entity_names(self.data.entities, self.configs, level, self.path))
+
+
+def load_mos(source: Source) -> MosTable:
+    """Read and check the MOS ratings of a run folder or a plain file.
+
+    Raises:
+        InputError: the message names file, row and column.
+        UnknownNameError: an unknown rubric, or a renaming or filter of an unknown column.
+    """
+    source.check_columns(MOS_COLUMNS)
+    sheet = source.sheet("mos")
+    prompt, config, rater = (source.identifiers(sheet, name) for name in ("prompt", "config", "rater"))
+    column = sheet.column(source.name(sheet, "score"))
+    score = scores(column, sheet.path, MOS_LEVELS[0], MOS_LEVELS[-1], source.words)
+    rubric = source.rubrics(sheet)
+    rows = np.flatnonzero(source.kept(sheet, prompt, rater) & ~np.isnan(score))
+    if len(rows) == 0:
+        raise InputError("no rating is left", path=sheet.path)
+    rows = unique_rows(rows, [rater, prompt, config, rubric], source.duplicates, sheet, "rater, response and rubric")
+    entities = tuple(sorted(config.present(rows)))
+    to_entity = np.array([entities.index(n) if n in entities else -1 for n in config.names])
+    present = np.unique(rubric.codes[rows])
+    return MosTable(
+        path=source.path,
+        data=mos_ratings(
+            entities=entities,
+            entity=to_entity[config.codes[rows]],
+            score=score[rows].astype(np.int64),
+            rater=rater.codes[rows],
+            prompt=prompt.codes[rows],
+            rubrics=rubric.present(rows),
+            rubric=np.searchsorted(present, rubric.codes[rows]),
+            levels=MOS_LEVELS,
+        ),
+        prompts=prompt.present(rows),
+        raters=rater.present(rows),
+        configs=source.configs,
+        prompt_info=source.prompts,
+    )
+
+
+def _row(found: MosSummary, levels: Sequence[int]) -> dict[str, Any]:
+    shares = found.distribution or (None,) * len(levels)
+    return {
+        "rubric": found.rubric,
+        "entity": found.entity,
+        "mos": found.mean,
+        "low": found.interval.low,
+        "high": found.interval.high,
+        "n_ratings": int(found.coverage.n_ratings),
+        "n_raters": found.coverage.n_raters,
+        "n_prompts": found.coverage.n_prompts,
+        "n_samples": found.n_samples,
+        **{f"share_{level}": share for level, share in zip(levels, shares, strict=True)},
+        "reason": found.reason or found.interval.reason,
+    }
+
+
+def mos_rows(data: MosRatings, rubrics: Sequence[str], draws: Draws, *, pooled: bool = False) -> list[dict[str, Any]]:
+    """Return every entity's MOS, interval and distribution per rubric, best first.
+
+    Args:
+        data: the ratings, pooled to the entities wanted.
+        rubrics: which rubrics.
+        draws: the bootstrap plan.
+        pooled: average over ratings at once instead of over the samples.
+    """
+    keep = np.isin(data.rubric, [data.rubrics.index(r) for r in rubrics])
+    found = mos(data.subset(keep), draws, pooled=pooled)
+    by_rubric = [[s for s in found if s.rubric == rubric] for rubric in rubrics]
+    ordered = [s for group in by_rubric for s in sorted(group, key=lambda s: (-(s.mean or 0), s.entity))]
+    return [_row(s, data.levels) for s in ordered]
+
+
+def mos_table(rows: Sequence[dict[str, Any]]) -> Table:
+    """Return MOS rows as a table."""
+    return Table(
+        name="mos",
+        title="Mean opinion score, 1 (bad) to 5 (excellent), 95 % intervals",
+        columns=tuple(rows[0]) if rows else ("rubric", "entity", "mos"),
+        rows=tuple(rows),
+        digits={"mos": 2, "low": 2, "high": 2, "n_ratings": 0},
+    )

@@ -1,0 +1,1 @@
+"""Which automatic score may stand in for people."""

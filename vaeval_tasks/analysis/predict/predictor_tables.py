@@ -1,0 +1,152 @@
+"""Predictors as tables: metrics against rubrics, the combinations, calibration, and what was scored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vaeval_tasks.analysis.predict.predictors import Combined, Predictor, Predictors
+from vaeval_tasks.analysis.table import Table
+
+__all__ = ["predictor_tables", "predictors_json"]
+
+_COEFFICIENTS = ("spearman", "spearman_low", "spearman_high", "kendall", "kendall_low", "kendall_high")
+_RATES = ("accuracy", "accuracy_low", "accuracy_high", "accuracy_ceiling", "accuracy_share", "calibration_error")
+_DIGITS = dict.fromkeys((*_COEFFICIENTS, "split_half", "ceiling", "share"), 2) | dict.fromkeys(_RATES, 3)
+
+
+def _numbers(row: Predictor | Combined) -> dict[str, Any]:
+    return {
+        "spearman": row.spearman.value,
+        "spearman_low": row.spearman.low,
+        "spearman_high": row.spearman.high,
+        "kendall": row.kendall.value,
+        "kendall_low": row.kendall.low,
+        "kendall_high": row.kendall.high,
+        "accuracy": row.accuracy.value,
+        "accuracy_low": row.accuracy.low,
+        "accuracy_high": row.accuracy.high,
+        "n_choices": row.accuracy.n,
+        "n_unscored": row.accuracy.unscored,
+    }
+
+
+def _reason(row: Predictor | Combined) -> str:
+    return "; ".join(dict.fromkeys(r for r in (row.spearman.reason, row.accuracy.reason) if r))
+
+
+def _row(row: Predictor) -> dict[str, Any]:
+    return {
+        "rubric": row.rubric,
+        "metric": row.metric,
+        "better": row.better,
+        **_numbers(row),
+        "calibration_error": row.calibration_error,
+        "n_systems": row.n_systems,
+        "n_responses": row.n_responses,
+        "n_scored": row.n_scored,
+        "reason": _reason(row),
+    }
+
+
+def _combined(row: Combined) -> dict[str, Any]:
+    return {
+        "rubric": row.rubric,
+        "metrics": ", ".join(f"{m} {w:+.2f}" for m, w in zip(row.metrics, row.weights, strict=True)),
+        **_numbers(row),
+        "split_half": row.split_half,
+        "ceiling": row.ceiling,
+        "share": row.share,
+        "accuracy_ceiling": row.accuracy_ceiling,
+        "accuracy_share": row.accuracy_share,
+        "reason": "; ".join(r for r in (row.reason, _reason(row)) if r),
+    }
+
+
+def _calibration(found: Predictors) -> list[dict[str, Any]]:
+    return [
+        {"rubric": r.rubric, "metric": r.metric, "fifth": i, "predicted": b.predicted, "observed": b.observed, "n": b.n}
+        for r in found.rows
+        for i, b in enumerate(r.bins, 1)
+    ]
+
+
+def _coverage(found: Predictors) -> list[dict[str, Any]]:
+    return [
+        {
+            "metric": m.name,
+            "better": m.better,
+            "n_responses": m.n_responses,
+            "n_scored": m.n_scored,
+            "missing": "; ".join(f"{n} {why}" for why, n in m.reasons[:4]),
+            "signature": m.signature,
+        }
+        for m in found.metrics
+    ]
+
+
+def _table(name: str, title: str, rows: list[dict[str, Any]], notes: tuple[str, ...] = ()) -> Table:
+    return Table(
+        name=name,
+        title=title,
+        columns=tuple(rows[0]) if rows else ("rubric",),
+        rows=tuple(rows),
+        digits=_DIGITS,
+        notes=notes,
+    )
+
+
+def predictor_tables(found: Predictors) -> list[Table]:
+    """Return the four tables, the metrics against the rubrics first."""
+    by = found.level.value
+    combined = _table(
+        "predictors_combined",
+        "The best combination of at most three metrics, on prompts and models it was not made from",
+        [_combined(row) for row in found.combined],
+        (
+            "the split-half correlation is that of the rankings by two halves of the raters; the ceiling is the most "
+            "that a perfect metric could show, the root of its Spearman-Brown correction, itself an estimate: a share "
+            "a little over 1 is within its error",
+            "the ceiling of the accuracy follows from how often two raters of a pair agree; no metric can beat it",
+        ),
+    )
+    return [
+        _table(
+            "predictors",
+            f"Automatic metrics against people's choices, by {by}, 95 % intervals",
+            [_row(row) for row in found.rows],
+            (
+                *found.words,
+                "accuracy is over choices, ties set aside; the interval draws raters, prompts and, for "
+                "correlations, models",
+            ),
+        ),
+        combined,
+        _table(
+            "predictors_calibration",
+            "How sure a metric is and how often it is right, in fifths, fitted on other prompts",
+            _calibration(found),
+        ),
+        _table("predictors_metrics", "What was scored", _coverage(found)),
+    ]
+
+
+def predictors_json(found: Predictors) -> dict[str, Any]:
+    """Return everything as plain values."""
+    return {
+        "by": found.level.value,
+        "rows": [_row(row) for row in found.rows],
+        "combined": [
+            {
+                **_combined(row),
+                "metrics": list(row.metrics),
+                "weights": list(row.weights),
+                "chosen": dict(row.chosen),
+            }
+            for row in found.combined
+        ],
+        "calibration": _calibration(found),
+        "metrics": _coverage(found),
+        "words": list(found.words),
+        "resamples": found.draws.replicates,
+        "seed": found.draws.seed,
+    }

@@ -1,0 +1,1 @@
+"""The board: fits, intervals, ranks, and what depends on them."""

@@ -1,0 +1,1 @@
+"""What leaves the collection: the run's tables, pseudonymous, with their codebook."""

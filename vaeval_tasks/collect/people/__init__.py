@@ -1,0 +1,1 @@
+"""Who the raters are, kept apart from what they answer."""

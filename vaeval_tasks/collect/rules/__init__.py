@@ -1,0 +1,1 @@
+"""What the server decides: who gets which task, what counts as heard, which answers are used."""

@@ -1,0 +1,191 @@
+"""Open the two databases of a collection: refuse what would lose data, set what keeps it, migrate."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.engine import Connection, Engine
+
+from vaeval_tasks.collect.store.migrate import upgrade
+from vaeval_tasks.collect.store.tables import PRIVATE, PUBLIC
+from vaeval_tasks.errors import InputError, MissingDependencyError, ServiceError
+
+__all__ = ["BUSY_MS", "PRIVATE_SCHEMA", "Database", "network_file_system", "open_database"]
+
+BUSY_MS = 30_000
+"""How long a SQLite writer waits for another process, in ms."""
+
+PRIVATE_SCHEMA = "vaeval_private"
+"""The PostgreSQL schema of the private tables."""
+
+# fuse.sshfs, fuse.s3fs … but not fuseblk, which is a local disk
+_NETWORK = ("nfs", "cifs", "smb", "9p", "fuse.", "afs", "ceph", "gluster", "lustre", "davfs")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Database:
+    """The open databases: ``public`` holds the study, ``private`` who the raters are."""
+
+    public: Engine
+    private: Engine
+    _turn: threading.Lock = field(default_factory=threading.Lock)
+    _people_turn: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def sqlite(self) -> bool:
+        """Whether the store is SQLite (one writer at a time) and not PostgreSQL."""
+        return self.public.dialect.name == "sqlite"
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Yield a connection in a transaction that may write; it commits when the block ends without an error.
+
+        On SQLite it begins with ``BEGIN IMMEDIATE``: a deferred transaction that reads first and writes later
+        fails at once when another writer came between, whatever the busy timeout. The threads of this process
+        queue at a lock, because SQLite's own busy handler is unfair.
+        """
+        if not self.sqlite:
+            with self.public.begin() as connection:
+                yield connection
+            return
+        with self._turn, self.public.connect() as connection:
+            connection.execution_options(vaeval_begin="BEGIN IMMEDIATE")
+            with connection.begin():
+                yield connection
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Yield a connection for reading one consistent state."""
+        with self.public.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def people(self) -> Iterator[Connection]:
+        """Yield a connection to the private database in a writing transaction."""
+        with self._people_turn, self.private.connect() as connection:
+            connection.execution_options(vaeval_begin="BEGIN IMMEDIATE")
+            with connection.begin():
+                yield connection
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.public.dispose()
+        self.private.dispose()
+
+
+def network_file_system(path: Path, mounts: str | None = None) -> str:
+    """Return the type of the network file system ``path`` lies on, or an empty string.
+
+    Args:
+        path: an absolute path; it need not exist.
+        mounts: the text of ``/proc/mounts``; by default the system's (empty where there is none).
+    """
+    if mounts is None:
+        table = Path("/proc/mounts")
+        mounts = table.read_text(encoding="utf-8", errors="replace") if table.is_file() else ""
+    best, kind = Path(), ""
+    for line in mounts.splitlines():
+        _, point, fstype = line.split(" ")[:3]
+        mount = Path(point.replace("\\040", " "))
+        # a later mount on the same point hides the earlier one
+        if path.is_relative_to(mount) and len(mount.parts) >= len(best.parts):
+            best, kind = mount, fstype
+    return kind if kind.startswith(_NETWORK) else ""
+
+
+def open_database(where: str | Path, *, busy_ms: int = BUSY_MS) -> Database:
+    """Open (and make or upgrade) the databases of a collection.
+
+    Args:
+        where: a file for SQLite (the private tables go to ``NAME-private.sqlite`` beside it), or a
+            ``postgresql://`` URL (the private tables go to the schema ``vaeval_private``).
+        busy_ms: how long a SQLite writer waits for another process, in ms.
+
+    Raises:
+        InputError: the path is on a network file system or looks like a URL, or a newer vaeval made the database.
+        ServiceError: the PostgreSQL server cannot be reached.
+    """
+    text = str(where)
+    if text.startswith(("postgresql://", "postgresql+psycopg://", "postgres://")):
+        database = _postgres("postgresql+psycopg://" + text.split("://", 1)[1])
+    else:
+        database = _sqlite_pair(text, busy_ms)
+    try:
+        upgrade(database.public, PUBLIC, "study")
+        upgrade(database.private, PRIVATE, "private")
+    except sa.exc.OperationalError as error:
+        raise ServiceError(f"the database cannot be opened: {str(error.orig).strip().splitlines()[0]}") from None
+    return database
+
+
+def _sqlite_pair(text: str, busy_ms: int) -> Database:
+    text = text.removeprefix("sqlite:///")
+    if ":/" in text:
+        raise InputError(
+            "looks like a URL, not a file; give a local path for SQLite, or postgresql://USER@HOST/NAME", path=text
+        )
+    path = Path(text).absolute()
+    if kind := network_file_system(path.parent.resolve()):
+        raise InputError(
+            f"is on a network file system ({kind}), where SQLite loses data; use a local disk or PostgreSQL", path=path
+        )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    private = path.with_name(f"{path.stem}-private{path.suffix}")
+    private.touch(mode=0o600)
+    return Database(public=_sqlite(path, busy_ms), private=_sqlite(private, busy_ms))
+
+
+def _sqlite(path: Path, busy_ms: int) -> Engine:
+    engine = sa.create_engine(f"sqlite:///{path}", poolclass=sa.pool.QueuePool, pool_size=16, max_overflow=64)
+
+    @event.listens_for(engine, "connect")
+    def _connect(raw: Any, _record: Any) -> None:
+        raw.isolation_level = None  # the driver must not begin transactions of its own
+        cursor = raw.cursor()
+        # the timeout comes first: switching to WAL may itself find the file locked
+        cursor.execute(f"PRAGMA busy_timeout={int(busy_ms)}")
+        for pragma, wanted in (("journal_mode", "wal"), ("synchronous", "2"), ("foreign_keys", "1")):
+            cursor.execute(f"PRAGMA {pragma}={wanted}")
+            got = str(cursor.execute(f"PRAGMA {pragma}").fetchone()[0])
+            if got != wanted:
+                raise InputError(
+                    f"SQLite refused PRAGMA {pragma}={wanted} (it stays {got}); use a local disk", path=path
+                )
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        connection.exec_driver_sql(connection.get_execution_options().get("vaeval_begin", "BEGIN"))
+
+    return engine
+
+
+def _postgres(url: str) -> Database:
+    try:
+        public = sa.create_engine(url, pool_size=16, max_overflow=24, pool_pre_ping=True)
+    except ModuleNotFoundError:
+        raise MissingDependencyError("PostgreSQL", "psycopg", extra="study") from None
+    except sa.exc.ArgumentError as error:
+        raise InputError(f"is not a database URL ({error})", path=url.rsplit("@", 1)[-1]) from None
+    where = f"{public.url.host}:{public.url.port or 5432}"  # never the user or the password
+    private = sa.create_engine(
+        url, pool_size=2, pool_pre_ping=True, connect_args={"options": f"-csearch_path={PRIVATE_SCHEMA}"}
+    )
+    try:
+        with public.begin() as connection:
+            connection.execute(sa.text("SELECT pg_advisory_xact_lock(7265627)"))  # two servers may start at once
+            connection.execute(sa.schema.CreateSchema(PRIVATE_SCHEMA, if_not_exists=True))
+            durable = connection.execute(sa.text("SHOW synchronous_commit")).scalar_one()
+    except sa.exc.OperationalError as error:
+        reason = str(error.orig).strip().splitlines()[0]
+        raise ServiceError(f"PostgreSQL at {where}: {reason}") from None
+    if durable == "off":
+        raise InputError("synchronous_commit is off: an answer could be acknowledged and lost; set it on", path=where)
+    return Database(public=public, private=private)

@@ -1,0 +1,315 @@
+"""What the three preference modules for ``evaluate`` call: checked columns in, flat plain results out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from vaeval_tasks import __version__
+from vaeval_tasks.errors import InputError, UnknownNameError
+from vaeval_tasks.hosts.evaluate.speech import same_length, strings
+from vaeval_tasks.stats import (
+    Clusters,
+    Comparisons,
+    Draws,
+    Engine,
+    Fit,
+    Metric,
+    Standings,
+    Weights,
+    agreement_of_counts,
+    bootstrap,
+    comparisons,
+    fit,
+    mos,
+    mos_ratings,
+    sandwich,
+    standings,
+    unit_counts,
+)
+from vaeval_tasks.store.schema import CMOS_MAX, MOS_LEVELS
+
+__all__ = ["agreement_result", "cmos_elo_result", "columns", "mos_result", "pasted"]
+
+_ENGINES = {"ordinal": Engine.ordinal, "massey": Engine.massey, "fractional": Engine.bradley_terry}
+_CIS = ("bootstrap", "sandwich", "iid")
+
+
+def columns(given: Mapping[str, Any], optional: Sequence[str] = ()) -> dict[str, list[Any]]:
+    """Check the columns of a module, every row, before anything is added.
+
+    Args:
+        given: a list for each column; ``score`` holds numbers, all others text.
+        optional: columns that may be None; their rows are then blank.
+
+    Raises:
+        InputError: a column is missing, is no list, differs in length, or a row is of the wrong type; names the row,
+            counted from 1, and the column.
+    """
+    out: dict[str, list[Any]] = {}
+    for name, column in given.items():
+        if column is None and name in optional:
+            continue
+        out[name] = _numbers(column, name) if name == "score" else _names(column, name)
+    same_length(out)
+    rows = len(out["score"])
+    return {name: out.get(name, [""] * rows) for name in given}
+
+
+def pasted(text: str, known: Sequence[str]) -> dict[str, list[Any]]:
+    """Return the columns of a pasted CSV table, ``score`` as numbers: what the demo pages take.
+
+    Raises:
+        InputError: there is no row, or a score is not a number.
+        UnknownNameError: the header names a column that the module does not have.
+    """
+    rows = list(csv.reader(io.StringIO(text or "")))
+    rows = [row for row in rows if any(cell.strip() for cell in row)]
+    if len(rows) < 2:
+        raise InputError("paste a table: a header line, then one rating a line")
+    header = [name.strip() for name in rows[0]]
+    for name in header:
+        if name not in known:
+            raise UnknownNameError("column", name, known)
+    for number, row in enumerate(rows[1:], 1):
+        if len(row) != len(header):
+            raise InputError(f"has {len(row)} cells, the header has {len(header)}", row=number)
+    out: dict[str, list[Any]] = {name: [row[i].strip() for row in rows[1:]] for i, name in enumerate(header)}
+    for number, cell in enumerate(out.get("score", []), 1):
+        try:
+            out["score"][number - 1] = float(cell)
+        except ValueError:
+            raise InputError(f"{cell!r} is not a number", row=number, field="score") from None
+    return out
+
+
+def _names(column: Any, field: str) -> list[str]:
+    out = strings(column, field)
+    for row, value in enumerate(out, 1):
+        if not value.strip():
+            raise InputError("is blank", row=row, field=field)
+    return out
+
+
+def _numbers(column: Any, field: str) -> list[float]:
+    if column is None:
+        raise InputError("is missing", field=field)
+    if isinstance(column, str | bytes | Mapping) or not hasattr(column, "__iter__"):
+        raise InputError(f"must be a list of numbers, got {type(column).__name__}", field=field)
+    out = []
+    for row, value in enumerate(column, 1):
+        number = value.item() if isinstance(value, np.generic) else value
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            raise InputError(f"must be a number, got {type(value).__name__}", row=row, field=field)
+        if not math.isfinite(number):
+            raise InputError(f"{number} is not a number", row=row, field=field)
+        if number != int(number):
+            raise InputError(f"{number} is fractional; scores are whole numbers", row=row, field=field)
+        out.append(float(number))
+    return out
+
+
+def _in_range(score: Sequence[float], low: int, high: int) -> None:
+    for row, value in enumerate(score, 1):
+        if not low <= value <= high:
+            raise InputError(f"{value:g} is out of range; scores go from {low} to {high}", row=row, field="score")
+
+
+def _coded(names: Sequence[str]) -> tuple[list[str], np.ndarray[Any, Any]]:
+    distinct, codes = np.unique(np.asarray(names, dtype=object).astype(str), return_inverse=True)
+    return distinct.tolist(), codes
+
+
+def _signature(*parts: object) -> str:
+    return "|".join(["vaeval", __version__, *map(str, parts)])
+
+
+def _choice(name: str, value: str, known: Sequence[str]) -> str:
+    if value not in known:
+        raise UnknownNameError(name, value, known)
+    return value
+
+
+def _paired(a: Sequence[str], b: Sequence[str], score: Sequence[float], rater: Any, prompt: Any) -> Comparisons:
+    _in_range(score, -CMOS_MAX, CMOS_MAX)
+    for row, (first, second) in enumerate(zip(a, b, strict=True), 1):
+        if first == second:
+            raise InputError(f"a and b are both {first!r}", row=row, field="b")
+    systems, codes = _coded([*a, *b])
+    return comparisons(
+        entities=systems,
+        a=codes[: len(a)],
+        b=codes[len(a) :],
+        score=np.asarray(score),
+        rater=_coded(rater)[1],
+        prompt=_coded(prompt)[1],
+        scale=CMOS_MAX,
+    )
+
+
+def _standings(data: Comparisons, found: Fit, ci: str, resamples: int, seed: int) -> Standings:
+    if ci == "bootstrap":
+        plan = Draws(replicates=resamples, seed=seed)
+        return standings(bootstrap(data, plan, engine=found.engine, fits=(found,), threads=1), found.rubric)
+    clusters = Clusters.two_way if ci == "sandwich" else Clusters.none
+    return standings(sandwich(data, found, clusters=clusters), found.rubric)
+
+
+def cmos_elo_result(
+    rows: Mapping[str, Sequence[Any]],
+    *,
+    engine: str = "ordinal",
+    ci: str = "bootstrap",
+    resamples: int = 1000,
+    seed: int = 0,
+    ridge: float = 0.0,
+) -> dict[str, Any]:
+    """Return the Elo of every system, best first, with intervals and rank ranges.
+
+    Raises:
+        InputError: a score is out of range, or a pair has one system twice.
+        EstimationError: the systems are not connected, or one is undefeated, and ``ridge`` is 0.
+        UnknownNameError: an option has an unknown value.
+    """
+    kind = _ENGINES[_choice("engine", engine, list(_ENGINES))]
+    _choice("ci", ci, _CIS)
+    signature = _signature("cmos_elo", engine, ci, f"resamples={resamples}", f"seed={seed}", f"ridge={ridge:g}")
+    names = ("systems", "cmos_elo", "low", "high", "rank_low", "rank_high", "n_ratings")
+    if not rows["score"]:
+        empty: dict[str, Any] = {name: [] for name in names}
+        return empty | {"n": 0, "n_skipped": 0, "skipped": [], "reason": "no ratings", "signature": signature}
+    data = _paired(rows["a"], rows["b"], rows["score"], rows["rater"], rows["prompt"])
+    found = fit(data, data.rubrics[0], engine=kind, ridge=ridge)
+    reason = _no_intervals(rows, data, ci)
+    made = _standings(data, found, "iid" if reason else ci, resamples, seed)
+    order = sorted(range(len(made.ratings)), key=lambda i: (-made.ratings[i], found.entities[i]))
+    values = {
+        "systems": found.entities,
+        "cmos_elo": made.ratings,
+        "low": [None if reason else i.low for i in made.intervals],
+        "high": [None if reason else i.high for i in made.intervals],
+        "rank_low": [None if reason else r for r in made.rank_low],
+        "rank_high": [None if reason else r for r in made.rank_high],
+        "n_ratings": [int(c.n_ratings) for c in made.coverage],
+    }
+    return {
+        **{name: [values[name][i] for i in order] for name in names},
+        "n": len(data),
+        "n_skipped": 0,
+        "skipped": [],
+        "n_raters": data.n_raters if any(rows["rater"]) else None,
+        "n_prompts": data.n_prompts if any(rows["prompt"]) else None,
+        "log_likelihood": found.log_likelihood,
+        "thresholds": list(found.thresholds),
+        "reason": reason,
+        "signature": signature,
+    }
+
+
+def _no_intervals(rows: Mapping[str, Sequence[Any]], data: Comparisons, ci: str) -> str:
+    if ci == "iid":
+        return ""
+    for name, count in (("rater", data.n_raters), ("prompt", data.n_prompts)):
+        if not any(rows[name]):
+            return f"no intervals: no {name} was given; ci='iid' takes ratings as independent"
+        if count < 2:
+            return f"no intervals: there is one {name}"
+    return ""
+
+
+def mos_result(
+    rows: Mapping[str, Sequence[Any]], *, pooled: bool = False, resamples: int = 1000, seed: int = 0
+) -> dict[str, Any]:
+    """Return the mean opinion score of every system, best first, and their mean.
+
+    Raises:
+        InputError: a score is not 1 to 5.
+    """
+    signature = _signature("mos", "pooled" if pooled else "by sample", f"resamples={resamples}", f"seed={seed}")
+    base = {"n": len(rows["score"]), "n_skipped": 0, "skipped": [], "signature": signature}
+    if not rows["score"]:
+        return {"mos": None, "systems": [], "scores": [], "low": [], "high": [], "reason": "no ratings", **base}
+    _in_range(rows["score"], MOS_LEVELS[0], MOS_LEVELS[-1])
+    names, codes = _coded([name or "all" for name in rows["system"]])
+    # without raters every rating is its own
+    rater = rows["rater"] if any(rows["rater"]) else [str(i) for i in range(len(rows["score"]))]
+    data = mos_ratings(
+        entities=names,
+        entity=codes,
+        score=np.asarray(rows["score"]),
+        rater=_coded(rater)[1],
+        prompt=_coded(rows["prompt"])[1],
+        levels=MOS_LEVELS,
+    )
+    found = sorted(
+        mos(data, Draws(replicates=resamples, seed=seed), pooled=pooled), key=lambda s: (-(s.mean or 0), s.entity)
+    )
+    means = [s.mean for s in found if s.mean is not None]
+    reasons = dict.fromkeys(s.reason or s.interval.reason for s in found)
+    return {
+        "mos": float(np.mean(means)) if means else None,
+        "systems": [s.entity for s in found],
+        "scores": [s.mean for s in found],
+        "low": [s.interval.low for s in found],
+        "high": [s.interval.high for s in found],
+        "n_ratings": [int(s.coverage.n_ratings) for s in found],
+        "n_samples": [s.n_samples for s in found],
+        "reason": "; ".join(r for r in reasons if r),
+        **base,
+    }
+
+
+def agreement_result(
+    rows: Mapping[str, Sequence[Any]],
+    *,
+    low: int = -CMOS_MAX,
+    high: int = CMOS_MAX,
+    metric: str = "interval",
+    weights: str = "quadratic",
+    mirrored: bool = False,
+) -> dict[str, Any]:
+    """Return Krippendorff's alpha, ICC(1) and Gwet's AC of the units that two raters or more have rated.
+
+    Raises:
+        InputError: a score is outside ``low`` to ``high``, a rater rated a unit twice, or ``mirrored`` on a scale that
+            is not symmetric.
+        UnknownNameError: an option has an unknown value.
+    """
+    _choice("metric", metric, list(Metric))
+    _choice("weights", weights, list(Weights))
+    if high <= low or (mirrored and low != -high):
+        raise InputError(f"scores from {low} to {high}: high must be above low, and -low for mirrored scores")
+    signature = _signature("rater_agreement", metric, weights, f"{low}..{high}", "mirrored" if mirrored else "as is")
+    score = np.asarray(rows["score"], dtype=np.int64)
+    _in_range(rows["score"], low, high)
+    seen: dict[tuple[str, str], int] = {}
+    for row, pair in enumerate(zip(rows["unit"], rows["rater"], strict=True), 1):
+        if seen.setdefault(pair, row) != row:
+            raise InputError(f"rater {pair[1]!r} rated unit {pair[0]!r} in row {seen[pair]} already", row=row)
+    if len(score) == 0:
+        names = ("rater_agreement", "icc1", "ac2")
+        counted = {"n": 0, "n_units": 0, "n_skipped": 0, "skipped": []}
+        return {**dict.fromkeys(names), **counted, "reason": "no ratings", "signature": signature}
+    values = list(range(low, high + 1))
+    unit = _coded(rows["unit"])[1]
+    counts = unit_counts(unit, score - low, len(values))
+    rated = np.bincount(unit)
+    alone = np.flatnonzero(rated[unit] == 1)
+    both = np.concatenate([counts, counts[:, ::-1]]) if mirrored else counts
+    found = agreement_of_counts(both, values, metric=Metric(metric), weights=Weights(weights))
+    return {
+        "rater_agreement": found.alpha.value,
+        "icc1": found.icc.value,
+        "ac2": found.ac.value,
+        "n": len(score),
+        "n_units": int((rated > 1).sum()),
+        "n_skipped": len(alone),
+        "skipped": [f"row {i + 1}: the only rating of unit {rows['unit'][i]!r}" for i in alone.tolist()],
+        "reason": "; ".join(dict.fromkeys(c.reason for c in (found.alpha, found.icc, found.ac) if c.reason)),
+        "signature": signature,
+    }

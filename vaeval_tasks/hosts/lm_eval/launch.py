@@ -1,0 +1,155 @@
+"""The harness's own command line with our tasks and models registered.
+
+Every argument means what it means to ``lm_eval``. Three things are added: our folder to ``include_path``
+(the user's and that of ``--config`` stay), the run folder to the metadata (and to our models' arguments),
+and our table at the end, with the overall score that the harness cannot compute.
+"""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from vaeval_tasks import paths
+from vaeval_tasks.errors import InputError, UnknownNameError
+from vaeval_tasks.hosts.lm_eval.register import MODELS, register
+from vaeval_tasks.hosts.lm_eval.settings import SCORING, Settings, rank, run_folder
+from vaeval_tasks.scoring.results import read_results, table
+from vaeval_tasks.scoring.suite import FAMILIES, GROUP, TASKS
+from vaeval_tasks.store.run import RunDir
+
+__all__ = ["launch"]
+
+PREFIX = "vaeval-"
+_NAMING = ("peft", "delta", "pretrained", "model", "path", "engine")
+"""Model arguments that the harness names the folder of ``--output_path`` after."""
+
+_METADATA = ("dataset_path", "revision", "run_dir", "model_name", "profile", "scoring_device", *SCORING)
+"""What our hooks read of the metadata; other tasks may have names of their own there."""
+
+_REFUSED_OF_MODELS = {
+    "use_cache": "keys answers without the model; leave it out: the run folder keeps every answer already",
+    "system_instruction": "does not reach a speech model: the tasks are spoken, and role-play has its own prompt",
+}
+"""Options of the harness that would silently do nothing, or harm, with our models."""
+
+
+def launch(arguments: Sequence[str]) -> None:
+    """Run the harness.
+
+    Raises:
+        VaevalError: something the user can fix, from data to an unreachable judge.
+    """
+    register()
+    from lm_eval._cli import HarnessCLI
+    from lm_eval.utils import setup_logging
+
+    setup_logging()
+    sys.argv = ["vaeval lm-eval", *arguments]
+    cli = HarnessCLI()
+    parsed = cli.parse_args()
+    if "include_path" not in parsed:  # no subcommand, which prints the help
+        cli.execute(parsed)
+        return
+    config = _config(getattr(parsed, "config", None))
+    parsed.include_path = _include_paths(parsed, config)
+    root = _prepare(parsed, config) if parsed.command == "run" else None
+    try:
+        cli.execute(parsed)
+    except ValueError as error:
+        if not str(error).startswith("Tasks not found"):
+            raise
+        raise InputError(f"{error}; see: vaeval tasks list") from None
+    if root is not None and rank() == 0:
+        _conclude(root)
+
+
+def _config(path: str | None) -> dict[str, Any]:
+    if path is None or not Path(path).is_file():
+        return {}  # the harness says that the file is not there
+    loaded = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    return loaded if isinstance(loaded, dict) else {}
+
+
+def _include_paths(parsed: Namespace, config: dict[str, Any]) -> list[str]:
+    """Our folder and the user's. ``ls`` and ``validate`` of 0.4.13 take a list too, although they say otherwise."""
+    user = parsed.include_path or config.get("include_path") or []
+    return [str(paths.task_configs_dir()), *([user] if isinstance(user, str) else user)]
+
+
+def _arguments(value: Any) -> dict[str, Any]:
+    from lm_eval.utils import simple_parse_args_string
+
+    return simple_parse_args_string(value) if isinstance(value, str) else dict(value or {})
+
+
+def _ours(tasks: Any) -> bool:
+    """Whether one of the names or patterns asks for our tasks."""
+    names = [*TASKS, GROUP, *(f"{GROUP}_{family}" for family in FAMILIES)]
+    patterns = ",".join([tasks] if isinstance(tasks, str) else map(str, tasks or [])).split(",")
+    return any(fnmatch.filter(names, pattern.strip()) for pattern in patterns)
+
+
+def _refuse(given: dict[str, Any], model: str) -> None:
+    refused = dict(_REFUSED_OF_MODELS) if model.startswith(PREFIX) else {}
+    if _ours(given.get("tasks")):
+        refused["cache_requests"] = "keeps the settings of an earlier run inside the documents; leave it out"
+    for option, reason in refused.items():
+        if given.get(option):
+            raise InputError(f"--{option} {reason}")
+
+
+def _check_spelling(metadata: dict[str, Any]) -> None:
+    """Refuse a name that is nearly one of ours: nothing would be done with it, and nobody would say so."""
+    for name in metadata:
+        if name not in _METADATA and difflib.get_close_matches(name, _METADATA, n=1, cutoff=0.8):
+            raise UnknownNameError("metadata", name, _METADATA)
+
+
+def _prepare(parsed: Namespace, config: dict[str, Any]) -> Path:
+    """Fill in what our hooks and models need to know, and return the run folder.
+
+    The harness lets an argument replace that of ``--config`` as a whole, so both are merged here.
+    """
+    from lm_eval.api.registry import model_registry
+
+    typed = {name: value for name, value in vars(parsed).items() if value is not None}
+    given = config | typed
+    model = given.get("model", "hf")
+    if model.startswith(PREFIX) and model not in model_registry:
+        raise UnknownNameError("model", model, MODELS)
+    model_args = _arguments(config.get("model_args")) | _arguments(typed.get("model_args"))
+    metadata = _arguments(config.get("metadata")) | _arguments(typed.get("metadata"))
+    _refuse(given, model)
+    _check_spelling(metadata)
+    if model == "vaeval-replay" and "responses" in model_args:
+        # two folders of answers are two models
+        model_args = {"pretrained": Path(str(model_args["responses"])).expanduser().resolve().name} | model_args
+    label = next((str(model_args[name]) for name in _NAMING if name in model_args), "")
+    name = f"{model} {label}".strip()
+    root = run_folder(str(metadata.get("run_dir") or model_args.get("run_dir") or ""), name).resolve()
+    metadata |= {"run_dir": str(root), "model_name": name}
+    if not given.get("predict_only") and _ours(given.get("tasks")):
+        Settings.from_metadata(model_args | metadata).scorers()  # a wrong option shows before hours of answers
+    if given.get("limit") is not None:
+        metadata["limit"] = given["limit"]
+    if model.startswith(PREFIX):
+        parsed.model_args = {"pretrained": model} | model_args | {"run_dir": str(root)}
+    parsed.metadata = metadata
+    return root
+
+
+def _conclude(root: Path) -> None:
+    run = RunDir(root)
+    results = read_results(run)
+    if results["configs"]:
+        print(table(results))
+    if run.responses():  # else none of the tasks was ours
+        print(f"answers{', scores and results.json' if results['configs'] else ''}: {root}")

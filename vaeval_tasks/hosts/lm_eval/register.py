@@ -1,0 +1,53 @@
+"""Make our models and tasks known to lm-evaluation-harness, which has no plug-in mechanism in 0.4.13.
+
+In Python::
+
+    register()
+    lm_eval.simple_evaluate("vaeval-offline", tasks=[GROUP], task_manager=task_manager(dataset_path="sample"))
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vaeval_tasks import paths
+
+if TYPE_CHECKING:
+    from lm_eval.tasks import TaskManager
+
+__all__ = ["MODELS", "register", "task_manager"]
+
+MODELS: dict[str, str] = {
+    "vaeval-cascade": "vaeval_tasks.hosts.lm_eval.systems:CascadeLM",
+    "vaeval-chat-audio": "vaeval_tasks.hosts.lm_eval.systems:ChatAudioLM",
+    "vaeval-offline": "vaeval_tasks.hosts.lm_eval.offline:OfflineLM",
+    "vaeval-omni": "vaeval_tasks.hosts.lm_eval.systems:OmniLM",
+    "vaeval-realtime": "vaeval_tasks.hosts.lm_eval.systems:RealtimeLM",
+    "vaeval-replay": "vaeval_tasks.hosts.lm_eval.replay:ReplayLM",
+}
+"""Model name: the class that is imported when the name is used."""
+
+
+def register() -> None:
+    """Add our models to the harness's, which stay available. Calling it again changes nothing."""
+    import lm_eval.models  # noqa: F401 - first: the harness adds its own models only to an empty registry
+    from lm_eval.api.registry import model_registry
+
+    for name, target in MODELS.items():
+        if name not in model_registry:
+            model_registry.register(name, target=target)
+
+
+def task_manager(include_path: str | Path | None = None, *, defaults: bool = False, **metadata: Any) -> TaskManager:
+    """Return a task manager that knows our tasks.
+
+    Args:
+        include_path: a further folder of task YAMLs.
+        defaults: also index the tasks that come with the harness, which takes half a minute.
+        metadata: what ``--metadata`` gives on the command line: ``dataset_path``, ``profile``, ``run_dir`` …
+    """
+    from lm_eval.tasks import TaskManager
+
+    folders = [str(paths.task_configs_dir())] + ([str(include_path)] if include_path else [])
+    return TaskManager(include_path=folders, include_defaults=defaults, metadata=metadata)

@@ -1,0 +1,305 @@
+"""Let a judge rate the pairs of a run in both orders, resumably, and keep its ratings as a rater of its own kind."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vaeval_tasks.errors import InputError, ServiceError
+from vaeval_tasks.judging.client import Answer, ChatClient
+from vaeval_tasks.judging.instructions import AudioPart, instructions_sha256, messages, questions, read_verdict
+from vaeval_tasks.store.run import RunDir, now
+from vaeval_tasks.store.schema import Pair, PairKind, Prompt, Rater, Rating, Response, ResponseStatus, slug
+from vaeval_tasks.store.tables import append_jsonl, read_jsonl
+
+__all__ = [
+    "JudgeSettings",
+    "JudgeStatus",
+    "JudgeSummary",
+    "Judgement",
+    "judge_pairs",
+    "judgements",
+    "log_path",
+    "write_ratings",
+]
+
+_GIVE_UP_AFTER = 8
+"""So many requests in a row without any answer, and the rest are not tried."""
+
+
+class JudgeStatus(StrEnum):
+    """What became of a request. One that never got an answer is not kept: it is asked again."""
+
+    ok = "ok"
+    malformed = "malformed"
+    """Answered, but not with a usable verdict."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """One request of a judge: one pair in one order."""
+
+    judge_id: str
+    pair_id: str
+    prompt_id: str
+    a: str
+    b: str
+    a_first: bool
+    status: JudgeStatus
+    scores: dict[str, Any] = field(default_factory=dict)
+    """Per rubric, positive where ``a`` is preferred whatever the order; empty if malformed."""
+    detail: str = ""
+    model: str = ""
+    attempts: int = 1
+    created: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeSettings:
+    """Which judge, and what it is to rate."""
+
+    model: str
+    """The model's name at the endpoint."""
+    rubrics: tuple[str, ...] = ()
+    """Only these questions; all that apply if empty."""
+    pairs: int | None = None
+    """Only so many pairs, drawn by ``seed``; all if None."""
+    seed: int = 0
+    audio_part: AudioPart = AudioPart.input_audio
+    max_tokens: int = 1024
+    concurrency: int = 4
+    retry_malformed: bool = False
+    """Ask again where the last answer was malformed."""
+
+    @property
+    def judge_id(self) -> str:
+        """The rater's name: another model or another instruction is another rater."""
+        return f"judge:{slug(self.model)}:{instructions_sha256()[:8]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeSummary:
+    """What a run of the judge came to."""
+
+    judge_id: str
+    asked: int
+    """Requests that were to be made this time."""
+    ok: int
+    malformed: int
+    unanswered: int
+    """Requests that got no answer: run again to go on."""
+    resumed: int
+    """Requests answered by an earlier run."""
+    skipped: int
+    """Pairs left out because a response or a clip is missing."""
+    ratings: int
+    """Ratings of this judge in the run now."""
+    reasons: tuple[tuple[str, int], ...] = ()
+    """Why answers were malformed, most frequent first."""
+
+
+def log_path(run: RunDir) -> Path:
+    """Return the append-only log of judgements."""
+    return run.root / "judgements.jsonl"
+
+
+def judgements(run: RunDir) -> list[Judgement]:
+    """Return the last judgement of every judge, pair and order."""
+    path = log_path(run)
+    rows = read_jsonl(path, Judgement) if path.is_file() else iter(())
+    last = {(j.judge_id, j.pair_id, j.a_first): j for j in rows}
+    return [last[key] for key in sorted(last)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Task:
+    pair: Pair
+    prompt: Prompt
+    a_first: bool
+    first: Path
+    second: Path
+
+
+def _pairs(run: RunDir, settings: JudgeSettings) -> list[Pair]:
+    pairs = [p for p in run.read("pairs") if p.kind is PairKind.main]
+    if settings.pairs is None or settings.pairs >= len(pairs):
+        return pairs
+    chosen = np.random.default_rng(settings.seed).choice(len(pairs), settings.pairs, replace=False)
+    return [pairs[i] for i in sorted(chosen)]
+
+
+def _tasks(run: RunDir, pairs: Sequence[Pair], settings: JudgeSettings) -> Iterator[_Task | None]:
+    """Yield both orders of every pair; None for a pair that cannot be played."""
+    prompts: dict[str, Prompt] = {p.prompt_id: p for p in run.read("prompts")}
+    answers: dict[tuple[str, str], Response] = {
+        (r.prompt_id, r.config_id): r for r in run.responses() if r.status is ResponseStatus.ok
+    }
+    for pair in pairs:
+        prompt = prompts.get(pair.prompt_id)
+        sides = [answers.get((pair.prompt_id, config)) for config in (pair.a, pair.b)]
+        paths = [run.root / item.path if item is not None and item.path else None for item in (prompt, *sides)]
+        known = [path for path in paths if path is not None and path.is_file()]
+        if prompt is None or len(known) != 3 or not questions(prompt, settings.rubrics):
+            yield None
+            continue
+        _, a, b = known
+        yield _Task(pair=pair, prompt=prompt, a_first=True, first=a, second=b)
+        yield _Task(pair=pair, prompt=prompt, a_first=False, first=b, second=a)
+
+
+def _ask(run: RunDir, client: ChatClient, settings: JudgeSettings, task: _Task) -> tuple[Judgement, Answer]:
+    asked = questions(task.prompt, settings.rubrics)
+    request, first, second = (p.read_bytes() for p in (run.root / task.prompt.path, task.first, task.second))
+    answer = client.ask(
+        {
+            "model": settings.model,
+            "messages": messages(asked, request, first, second, settings.audio_part),
+            "modalities": ["text"],
+            "temperature": 0,
+            "max_tokens": settings.max_tokens,
+        }
+    )
+    verdict = read_verdict(answer.text, asked) if answer.text else None
+    scores = verdict.scores if verdict else {}
+    reason = verdict.reason if verdict else answer.reason
+    judgement = Judgement(
+        judge_id=settings.judge_id,
+        pair_id=task.pair.pair_id,
+        prompt_id=task.pair.prompt_id,
+        a=task.pair.a,
+        b=task.pair.b,
+        a_first=task.a_first,
+        status=JudgeStatus.ok if scores else JudgeStatus.malformed,
+        scores={key: score if task.a_first else -score for key, score in scores.items()},
+        detail=reason,
+        model=settings.model,
+        attempts=answer.attempts,
+        created=now(),
+    )
+    return judgement, answer
+
+
+def _each(
+    pool: ThreadPoolExecutor, call: Callable[[_Task], tuple[Judgement, Answer]], tasks: Iterable[_Task], width: int
+) -> Iterator[tuple[Judgement, Answer]]:
+    """Yield results as they come, with at most ``width`` tasks under way, so that stopping early asks nothing more."""
+    pending: set[Future[tuple[Judgement, Answer]]] = set()
+    for task in tasks:
+        pending.add(pool.submit(call, task))
+        if len(pending) >= width:
+            done, pending = wait(pending, return_when=FIRST_COMPLETED)
+            yield from (future.result() for future in done)
+    while pending:
+        done, pending = wait(pending, return_when=FIRST_COMPLETED)
+        yield from (future.result() for future in done)
+
+
+def judge_pairs(
+    run: RunDir, client: ChatClient, settings: JudgeSettings, *, progress: Callable[[int], object] | None = None
+) -> JudgeSummary:
+    """Let the judge rate the main pairs of a run, each in both orders.
+
+    Every answer is logged at once; a second run asks only for what has no answer yet. At the end, and when it is
+    interrupted, ``judge_ratings`` and ``judges`` are written from the log.
+
+    Args:
+        run: with pairs, prompts, responses and their audio.
+        client: the connection.
+        settings: the judge and what it rates.
+        progress: told how many requests are done.
+
+    Raises:
+        InputError: a table is missing, or no pair can be played.
+        ServiceError: the endpoint refuses us, or has stopped answering.
+    """
+    pairs = _pairs(run, settings)
+    found = list(_tasks(run, pairs, settings))
+    tasks = [task for task in found if task is not None]
+    if not tasks:
+        raise InputError("no pair has a prompt and two responses with audio that a judge could hear", path=run.root)
+    last = {(j.pair_id, j.a_first): j for j in judgements(run) if j.judge_id == settings.judge_id}
+    done = {key for key, j in last.items() if j.status is JudgeStatus.ok or not settings.retry_malformed}
+    todo = [task for task in tasks if (task.pair.pair_id, task.a_first) not in done]
+    counts: Counter[JudgeStatus] = Counter()
+    try:
+        silent = _run(run, client, settings, todo, counts, progress)
+    finally:
+        ratings = write_ratings(run)
+    if silent and not counts and not done:
+        raise ServiceError(f"the judge at {client.url} gave no answer: {silent}")
+    bad = [j for j in judgements(run) if j.judge_id == settings.judge_id and j.status is JudgeStatus.malformed]
+    return JudgeSummary(
+        judge_id=settings.judge_id,
+        asked=len(todo),
+        ok=counts[JudgeStatus.ok],
+        malformed=counts[JudgeStatus.malformed],
+        unanswered=len(todo) - sum(counts.values()),
+        resumed=len(tasks) - len(todo),
+        skipped=found.count(None),
+        ratings=ratings[settings.judge_id],
+        reasons=tuple(Counter(j.detail for j in bad).most_common()),
+    )
+
+
+def _run(
+    run: RunDir,
+    client: ChatClient,
+    settings: JudgeSettings,
+    todo: Sequence[_Task],
+    counts: Counter[JudgeStatus],
+    progress: Callable[[int], object] | None,
+) -> str:
+    """Ask and log; return why the last request without an answer had none."""
+    silent, in_a_row = "", 0
+    pool = ThreadPoolExecutor(settings.concurrency)
+    try:
+        for judgement, answer in _each(
+            pool, lambda task: _ask(run, client, settings, task), todo, settings.concurrency
+        ):
+            if answer.reached:
+                append_jsonl(log_path(run), judgement)
+                counts[judgement.status] += 1
+                in_a_row = 0
+            else:
+                silent, in_a_row = answer.reason, in_a_row + 1
+            if progress is not None:
+                progress(1)
+            if in_a_row >= _GIVE_UP_AFTER:
+                break
+    finally:
+        client.stop()  # an error or Ctrl-C must not wait for long pauses
+        pool.shutdown(wait=True, cancel_futures=True)
+    return silent
+
+
+def write_ratings(run: RunDir) -> Counter[str]:
+    """Write the tables ``judge_ratings`` and ``judges`` from the log, and return the ratings per judge."""
+    usable = [j for j in judgements(run) if j.status is JudgeStatus.ok]
+    if not usable:
+        return Counter()
+    rows = [
+        Rating(
+            prompt_id=j.prompt_id,
+            a=j.a,
+            b=j.b,
+            rater_id=j.judge_id,
+            rubric=rubric,
+            score=score,
+            left_is_a=j.a_first,
+            assignment_id=f"{j.pair_id}:{'ab' if j.a_first else 'ba'}",
+        )
+        for j in usable
+        for rubric, score in j.scores.items()
+    ]
+    models = {j.judge_id: j.model for j in usable}
+    run.write("judge_ratings", rows, made_by="judge", inputs=("pairs",), models=models)
+    raters = [Rater(rater_id=judge_id, kind="judge", pools=("cmos",)) for judge_id in sorted(models)]
+    run.write("judges", raters, made_by="judge")
+    return Counter(row.rater_id for row in rows)

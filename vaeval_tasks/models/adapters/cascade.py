@@ -1,0 +1,173 @@
+"""A cascade: ElevenLabs Scribe writes down the prompt, GPT answers in text, ElevenLabs Flash speaks.
+
+The prompt is pinned by the configuration, as in the deployed system of DAI-S2S-ST: a system turn is refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vaeval_tasks.audio import wav_bytes
+from vaeval_tasks.models.clock import Clock
+from vaeval_tasks.models.protocol import Conversation, Reply, Turn
+from vaeval_tasks.models.providers import address, secret
+from vaeval_tasks.models.speech_in import clips, earlier, question
+from vaeval_tasks.models.transport.http import Http
+from vaeval_tasks.models.transport.record import audio_stub
+from vaeval_tasks.models.turn import Answer, Timeouts, TurnError, run_turn
+from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
+
+__all__ = ["Cascade"]
+
+
+class Cascade:
+    """Speech to text, text to text, text to speech."""
+
+    sees = False
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._clock = clock or Clock()
+        self._http = Http()
+
+    async def respond(self, conversation: Conversation, config: ModelConfig) -> Reply:
+        """Answer the last turn; see :class:`vaeval_tasks.models.protocol.SpeechModel`."""
+        if conversation.system_prompt:
+            reason = "400: the cascade pins its own prompt and takes no system turn"
+            return Reply(status=ResponseStatus.refused, error=reason)
+        rate = config.connection.get("input_rate", 16000)
+        turns = [await _heard(turn, rate) for turn in (*earlier(conversation), question(conversation))]
+        timeouts = Timeouts.of(config)
+
+        async def talk(answer: Answer) -> None:
+            answer.request = {"messages": [_shown(turn) for turn in turns], **config.params}
+            answer.recorder.asked()
+            messages = [await self._message(turn, answer, config, timeouts) for turn in turns]
+            answer.input_transcript = messages[-1]["content"]
+            if not answer.input_transcript.strip():
+                raise TurnError(ResponseStatus.empty, "the recogniser heard no words; the language model was not asked")
+            answer.text = await self._think(messages, answer, config, timeouts)
+            if not answer.text.strip():
+                raise TurnError(ResponseStatus.empty, "the language model answered without words")
+            await self._speak(answer, config, timeouts)
+
+        return await run_turn(
+            talk, clock=self._clock, timeouts=timeouts, rate=config.connection.get("output_rate", 24000)
+        )
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.close()
+
+    async def _message(
+        self, turn: dict[str, Any], answer: Answer, config: ModelConfig, timeouts: Timeouts
+    ) -> dict[str, Any]:
+        """Return a turn as a message of text."""
+        words = [turn["text"]] if turn["text"] else []
+        words += [await self._transcribe(data, answer, config, timeouts) for data in turn["wavs"]]
+        return {"role": turn["role"], "content": " ".join(words)}
+
+    async def _transcribe(self, data: bytes, answer: Answer, config: ModelConfig, timeouts: Timeouts) -> str:
+        fields = {"model_id": config.params["asr_model"], "tag_audio_events": "false"}
+        if config.params.get("language"):
+            fields["language_code"] = config.params["language"]
+        answer.recorder.sent({"speech-to-text": fields, "file": audio_stub(data)})
+        async with self._http.post(
+            f"{address(config, 'elevenlabs_url')}/v1/speech-to-text",
+            config=config,
+            answer=answer,
+            timeouts=timeouts,
+            headers={"xi-api-key": secret("ELEVENLABS_API_KEY", config)},
+            data=fields,
+            files={"file": ("prompt.wav", data, "audio/wav")},
+        ) as response:
+            await response.aread()
+            body = _json(response)
+        answer.recorder.received({"speech-to-text": body})
+        return str(body.get("text", "")).strip()
+
+    async def _think(
+        self, messages: list[dict[str, Any]], answer: Answer, config: ModelConfig, timeouts: Timeouts
+    ) -> str:
+        body: dict[str, Any] = {
+            "model": config.params["llm_model"],
+            "instructions": config.system_prompt,
+            "input": messages,
+        }
+        if effort := config.params.get("reasoning_effort"):
+            body["reasoning"] = {"effort": effort}
+        answer.recorder.sent({"responses": body})
+        async with self._http.post(
+            f"{address(config, 'openai_url')}/responses",
+            config=config,
+            answer=answer,
+            timeouts=timeouts,
+            headers={"Authorization": f"Bearer {secret('OPENAI_API_KEY', config)}"},
+            json=body,
+        ) as response:
+            await response.aread()
+            reply = _json(response)
+        answer.recorder.received({"responses": reply})
+        answer.usage["llm"] = reply.get("usage") or {}
+        return _output_text(reply)
+
+    async def _speak(self, answer: Answer, config: ModelConfig, timeouts: Timeouts) -> None:
+        body = {"text": answer.text, "model_id": config.params["tts_model"]}
+        voice, form = config.params["voice"], f"pcm_{answer.rate}"
+        answer.recorder.sent({"text-to-speech": body, "voice": voice, "output_format": form})
+        async with self._http.post(
+            f"{address(config, 'elevenlabs_url')}/v1/text-to-speech/{voice}/stream",
+            config=config,
+            answer=answer,
+            timeouts=timeouts,
+            headers={"xi-api-key": secret("ELEVENLABS_API_KEY", config)},
+            params={"output_format": form},
+            json=body,
+        ) as response:
+            async for piece in response.aiter_bytes():
+                answer.final += piece
+                answer.begun = True
+                answer.recorder.heard()
+        answer.recorder.received({"text-to-speech": audio_stub(bytes(answer.final))})
+        answer.usage["tts"] = {"characters": len(answer.text)}
+
+
+async def _heard(turn: Turn, rate: int) -> dict[str, Any]:
+    """Return a turn with its clips as WAV files; of an assistant's turn the words are enough."""
+    sounds = await clips(turn, rate) if turn.role == "user" else []
+    return {"role": turn.role, "text": turn.text if not sounds else "", "wavs": [wav_bytes(clip) for clip in sounds]}
+
+
+def _shown(turn: dict[str, Any]) -> dict[str, Any]:
+    content: list[dict[str, Any]] = [{"type": "text", "text": turn["text"]}] if turn["text"] else []
+    content += [{"type": "audio", "audio_b64": audio_stub(data), "filename": "prompt.wav"} for data in turn["wavs"]]
+    return {"role": turn["role"], "content": content}
+
+
+def _json(response: Any) -> dict[str, Any]:
+    try:
+        body = response.json()
+    except ValueError:
+        raise TurnError(ResponseStatus.error, f"{response.url}: the answer is not JSON") from None
+    if not isinstance(body, dict):
+        raise TurnError(ResponseStatus.error, f"{response.url}: the answer is not an object")
+    return body
+
+
+def _output_text(reply: dict[str, Any]) -> str:
+    """Return the words of a Responses reply: every message but commentary.
+
+    Raises:
+        TurnError: the reply is not complete, or the model refused.
+    """
+    if reply.get("status", "completed") != "completed":
+        why = (reply.get("incomplete_details") or reply.get("error") or {}) or "no reason given"
+        raise TurnError(ResponseStatus.error, f"the language model's response is {reply['status']} ({why})")
+    parts = [
+        part
+        for item in reply.get("output") or []
+        if item.get("type") == "message" and item.get("phase") != "commentary"
+        for part in item.get("content") or []
+    ]
+    if refusals := [str(part.get("refusal")) for part in parts if part.get("type") == "refusal"]:
+        raise TurnError(ResponseStatus.refused, f"the language model refused: {' '.join(refusals)}")
+    return "".join(str(part.get("text", "")) for part in parts if part.get("type") == "output_text")

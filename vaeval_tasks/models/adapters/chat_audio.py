@@ -1,0 +1,163 @@
+"""Speech models behind an OpenAI-compatible engine: vLLM-Omni, SGLang-Omni, DashScope-style servers, ``gpt-audio``.
+
+``POST {base_url}/chat/completions`` with the clips inside the messages. The key, where a server wants one, is in
+``VAEVAL_CHAT_API_KEY``.
+"""
+
+from __future__ import annotations
+
+import base64
+from os import environ
+from pathlib import Path
+from typing import Any
+
+from vaeval_tasks.audio import Clip, read_audio, wav_bytes
+from vaeval_tasks.errors import UnknownNameError
+from vaeval_tasks.models.adapters.chat_reply import read_completion, read_stream, shown_completion
+from vaeval_tasks.models.clock import Clock
+from vaeval_tasks.models.protocol import Conversation, Reply, Turn
+from vaeval_tasks.models.providers import address
+from vaeval_tasks.models.speech_in import ROLE_MARK, data_url, image_url, question, read_clips, with_files
+from vaeval_tasks.models.transport.http import Http
+from vaeval_tasks.models.transport.record import Message, audio_stub, decode_base64, message
+from vaeval_tasks.models.turn import Answer, Timeouts, TurnError, run_turn, unsupported
+from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
+
+__all__ = ["AUDIO_PARTS", "ChatAudio"]
+
+
+def _audio_url(data: bytes) -> dict[str, Any]:
+    return {"type": "audio_url", "audio_url": {"url": data_url("audio/wav", data)}}
+
+
+def _input_audio(data: bytes) -> dict[str, Any]:
+    return {"type": "input_audio", "input_audio": {"data": base64.b64encode(data).decode(), "format": "wav"}}
+
+
+def _audio_b64(data: bytes) -> dict[str, Any]:
+    return {"type": "audio", "audio_b64": base64.b64encode(data).decode()}
+
+
+AUDIO_PARTS = {"audio_url": _audio_url, "input_audio": _input_audio, "audio_b64": _audio_b64}
+"""How a clip stands in a message: vLLM-Omni and SGLang-Omni, OpenAI, the study's own deployment."""
+
+
+class ChatAudio:
+    """Any engine that answers chat completions with audio."""
+
+    sees = True
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._clock = clock or Clock()
+        self._http = Http()
+
+    async def respond(self, conversation: Conversation, config: ModelConfig) -> Reply:
+        """Answer the last turn; see :class:`vaeval_tasks.models.protocol.SpeechModel`."""
+        if not config.connection.get("sees", True) and any(turn.images for turn in conversation.turns):
+            return unsupported(f"{config.config_id} does not see, and the question has an image")
+        question(conversation)
+        request = await with_files(_files(conversation), _request, conversation, config)
+        timeouts = Timeouts.of(config)
+
+        async def talk(answer: Answer) -> None:
+            url = f"{address(config)}/chat/completions"
+            answer.request = {"url": url, **request.shown}
+            answer.recorder.sent(answer.request)
+            answer.recorder.asked()
+            key = environ.get("VAEVAL_CHAT_API_KEY", "")
+            headers = {"Content-Type": "application/json"}
+            if key:
+                headers["Authorization"] = f"Bearer {key}"
+            async with self._http.post(
+                url, config=config, answer=answer, timeouts=timeouts, headers=headers, content=request.wire
+            ) as response:
+                await _read(response, answer, streamed=bool(request.shown.get("stream")))
+
+        return await run_turn(
+            talk, clock=self._clock, timeouts=timeouts, rate=config.connection.get("output_rate", 24000)
+        )
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.close()
+
+
+async def _read(response: Any, answer: Answer, *, streamed: bool) -> None:
+    if streamed:
+        await read_stream(response.aiter_lines(), answer)
+        return
+    await response.aread()
+    try:
+        reply = response.json()
+    except ValueError:
+        raise TurnError(ResponseStatus.error, "the reply is not JSON") from None
+    answer.recorder.received(shown_completion(reply))
+    read_completion(reply, answer)
+
+
+def _files(conversation: Conversation) -> list[Path]:
+    files = [path for turn in conversation.turns for path in (*turn.audio, *turn.images)]
+    return [*files, conversation.role_audio] if conversation.role_audio is not None else files
+
+
+def _request(conversation: Conversation, config: ModelConfig) -> Message:
+    body = _body(conversation, config)
+    return message(body, {**body, "messages": [_shown(turn) for turn in body["messages"]]})
+
+
+def _body(conversation: Conversation, config: ModelConfig) -> dict[str, Any]:
+    """Return the request: the published parameters and the messages."""
+    style = config.connection.get("audio_part", "audio_url")
+    if style not in AUDIO_PARTS:
+        raise UnknownNameError("audio_part", style, AUDIO_PARTS, where=config.config_id)
+    part = AUDIO_PARTS[style]
+    rate = config.connection.get("input_rate", 16000)
+    settings = {key: value for key, value in config.params.items() if key != "extra"}
+    messages = []
+    if system := conversation.system_prompt or config.system_prompt:
+        messages.append({"role": "system", "content": _system(system, conversation, rate, part)})
+    for turn in conversation.turns:
+        messages.append({"role": turn.role, "content": _content(turn, rate, part)})
+    return {**settings, **(config.params.get("extra") or {}), "messages": messages}
+
+
+def _system(text: str, conversation: Conversation, rate: int, part: Any) -> list[dict[str, Any]]:
+    """Return the system turn; the role's voice stands where its mark was."""
+    pieces = text.split(ROLE_MARK)
+    voice: Clip | None = read_audio(conversation.role_audio).at(rate) if conversation.role_audio else None
+    content: list[dict[str, Any]] = []
+    for number, piece in enumerate(pieces):
+        if piece.strip():
+            content.append({"type": "text", "text": piece.strip() if len(pieces) > 1 else piece})
+        if voice is not None and number == 0:
+            content.append(part(wav_bytes(voice)))
+    return content
+
+
+def _content(turn: Turn, rate: int, part: Any) -> Any:
+    if turn.role == "assistant":
+        return turn.text
+    content = [part(wav_bytes(clip)) for clip in read_clips(turn, rate)]
+    content += [{"type": "image_url", "image_url": {"url": image_url(path)}} for path in turn.images]
+    if turn.text and not turn.audio:
+        content.append({"type": "text", "text": turn.text})
+    return content
+
+
+def _shown(message: dict[str, Any]) -> dict[str, Any]:
+    if isinstance(message["content"], str):
+        return message
+    return {**message, "content": [_shown_part(part) for part in message["content"]]}
+
+
+def _shown_part(part: dict[str, Any]) -> dict[str, Any]:
+    kind = part["type"]
+    if kind == "audio":
+        return {**part, "audio_b64": audio_stub(decode_base64(part["audio_b64"]))}
+    if kind == "input_audio":
+        inner = part["input_audio"]
+        return {**part, "input_audio": {**inner, "data": audio_stub(decode_base64(inner["data"]))}}
+    if kind in ("audio_url", "image_url"):
+        data = part[kind]["url"].partition("base64,")[2]
+        return {**part, kind: {"url": audio_stub(decode_base64(data))}}
+    return part

@@ -1,0 +1,216 @@
+"""Google Gemini Live: ``BidiGenerateContent`` over a WebSocket, PCM 16 kHz in and 24 kHz out.
+
+Automatic activity detection is off, so ``activityEnd``, not silence, ends the user's turn. The model's turn ends
+with ``turnComplete``, unless ``interactionStatus`` says that more is to come: then what was heard is provisional.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from vaeval_tasks.errors import InputError, ServiceError
+from vaeval_tasks.models.clock import Clock
+from vaeval_tasks.models.protocol import Conversation, Reply, Turn
+from vaeval_tasks.models.providers import address, secret
+from vaeval_tasks.models.speech_in import (
+    Speech,
+    earlier,
+    image_bytes,
+    image_type,
+    pcm,
+    plain_system,
+    question,
+    speech,
+)
+from vaeval_tasks.models.transport.record import Message, decode_base64, hide, message
+from vaeval_tasks.models.transport.websocket import ClosedError, Socket, connect
+from vaeval_tasks.models.turn import Answer, Timeouts, TurnError, alongside, run_turn
+from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
+
+__all__ = ["GeminiLive", "rate_of", "setup_message"]
+
+OUTPUT_RATE = 24000
+_GENERATION = (
+    "responseModalities",
+    "speechConfig",
+    "thinkingConfig",
+    "temperature",
+    "topP",
+    "topK",
+    "maxOutputTokens",
+    "seed",
+)
+_SESSION = ("inputAudioTranscription", "outputAudioTranscription", "realtimeInputConfig")
+_START = message({"realtimeInput": {"activityStart": {}}})
+_END = message({"realtimeInput": {"activityEnd": {}}})
+_BAD_SETUP = (1007, 1008)
+"""Close codes of a setup that is refused: a bad argument, an unknown model, a refused key."""
+
+
+def setup_message(config: ModelConfig, conversation: Conversation) -> dict[str, Any]:
+    """Return the first message: the published parameters at the places the service has for them."""
+    params = config.params
+    setup: dict[str, Any] = {
+        "model": f"models/{params['model']}",
+        "generationConfig": {key: params[key] for key in _GENERATION if key in params},
+        **{key: params[key] for key in _SESSION if key in params},
+    }
+    if system := plain_system(conversation, config.system_prompt):
+        setup["systemInstruction"] = {"parts": [{"text": system}]}
+    if earlier(conversation):
+        setup["historyConfig"] = {"initialHistoryInClientContent": True}
+    return {"setup": setup}
+
+
+def rate_of(mime: str, default: int) -> int:
+    """Return the rate in Hz that a media type such as ``audio/pcm;rate=16000`` names."""
+    found = re.search(r"rate=(\d+)", mime)
+    return int(found.group(1)) if found else default
+
+
+class GeminiLive:
+    """Gemini 3.1 Flash Live."""
+
+    sees = True
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._clock = clock or Clock()
+
+    async def respond(self, conversation: Conversation, config: ModelConfig) -> Reply:
+        """Answer the last turn in a fresh session; see :class:`vaeval_tasks.models.protocol.SpeechModel`."""
+        mime = config.params["realtimeInput"]["audio"]["mimeType"]
+        rate = rate_of(mime, 16000)
+        setup = setup_message(config, conversation)
+        sound = await speech(question(conversation), rate, _audio(mime), 0.1)
+        before = [await _history(turn, rate) for turn in earlier(conversation)]
+        timeouts = Timeouts.of(config)
+
+        async def talk(answer: Answer) -> None:
+            url = _url(config)
+            answer.request = {
+                "url": url,
+                **setup,
+                "turns": [_shown(turn) for turn in before],
+                "realtimeInput": {"audio": {"mimeType": mime, "data": sound.stub}},
+            }
+            headers = {"x-goog-api-key": secret("GEMINI_API_KEY", config)}
+            async with connect(url, headers, config=config, answer=answer, timeouts=timeouts) as socket:
+                await _set_up(socket, answer, setup, config)
+                await alongside(
+                    lambda: _ask(socket, answer, question(conversation), before, sound),
+                    lambda: _listen(socket, answer),
+                )
+
+        return await run_turn(talk, clock=self._clock, timeouts=timeouts, rate=OUTPUT_RATE)
+
+    async def close(self) -> None:
+        """Nothing stays open between turns."""
+
+
+def _url(config: ModelConfig) -> str:
+    version = config.connection.get("api_version", "v1beta")
+    base = "ws" + address(config).removeprefix("http")
+    return f"{base}/ws/google.ai.generativelanguage.{version}.GenerativeService.BidiGenerateContent"
+
+
+async def _history(turn: Turn, rate: int) -> dict[str, Any]:
+    """Return an earlier turn as content."""
+    parts: list[dict[str, Any]] = []
+    if turn.audio and turn.role == "user":
+        data = base64.b64encode(await pcm(turn, rate)).decode()
+        parts.append({"inlineData": {"mimeType": f"audio/pcm;rate={rate}", "data": data}})
+    elif turn.text:
+        parts.append({"text": turn.text})
+    if not parts:
+        raise InputError(f"an earlier turn of the {turn.role} has neither words nor audio")
+    return {"role": "model" if turn.role == "assistant" else "user", "parts": parts}
+
+
+def _shown(content: dict[str, Any]) -> dict[str, Any]:
+    """Return content with its audio replaced."""
+    parts = [hide(part, "inlineData", "data") if "inlineData" in part else part for part in content["parts"]]
+    return {**content, "parts": parts}
+
+
+@cache
+def _audio(mime: str) -> Callable[[Any], dict[str, Any]]:
+    """Return what puts a piece of audio into a message."""
+    return lambda data: {"realtimeInput": {"audio": {"data": data, "mimeType": mime}}}
+
+
+async def _receive(socket: Socket, answer: Answer) -> dict[str, Any]:
+    """Return the next message; the ``data`` of its parts that bring sound is PCM."""
+    got = await socket.receive()
+    for part in ((got.get("serverContent") or {}).get("modelTurn") or {}).get("parts") or []:
+        if data := part.get("inlineData"):
+            data["data"] = decode_base64(data.get("data"))
+    answer.recorder.received(got)
+    return got
+
+
+async def _set_up(socket: Socket, answer: Answer, setup: dict[str, Any], config: ModelConfig) -> None:
+    await socket.send(message(setup))
+    try:
+        while "setupComplete" not in await _receive(socket, answer):
+            pass
+    except ClosedError as error:
+        if error.code in _BAD_SETUP:
+            raise ServiceError(f"{config.config_id}: gemini_live refused the setup: {error.reason}") from None
+        raise
+
+
+async def _ask(socket: Socket, answer: Answer, turn: Turn, before: list[dict[str, Any]], sound: Speech) -> None:
+    history = [message(_client_content(before), _client_content([_shown(t) for t in before]))] if before else []
+    images = [_image(path) for path in turn.images]
+    await socket.send(*history, _START, *images, *sound.messages, _END)
+    answer.recorder.asked()
+
+
+def _client_content(turns: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"clientContent": {"turns": turns, "turnComplete": False}}
+
+
+def _image(path: Path) -> Message:
+    image = {"mimeType": image_type(path), "data": base64.b64encode(image_bytes(path)).decode()}
+    content = {"realtimeInput": {"video": image}}
+    return message(content, hide(content, "realtimeInput", "video", "data"))
+
+
+async def _listen(socket: Socket, answer: Answer) -> None:
+    while True:
+        got = await _receive(socket, answer)
+        if usage := got.get("usageMetadata"):
+            answer.usage = usage
+        # one message may hold several fields at once: look at each of them
+        content = got.get("serverContent") or {}
+        for part in (content.get("modelTurn") or {}).get("parts") or []:
+            _collect(part, answer)
+        answer.input_transcript += (content.get("inputTranscription") or {}).get("text") or ""
+        if "outputTranscription" in content:
+            answer.output_transcript += content["outputTranscription"].get("text") or ""
+        if content.get("interrupted"):
+            raise TurnError(ResponseStatus.error, "the answer was interrupted")
+        if content.get("turnComplete"):
+            if content.get("interactionStatus") != "IN_PROGRESS":
+                answer.has_transcript = "outputAudioTranscription" in answer.request["setup"]
+                return
+            answer.set_aside()
+            answer.output_transcript = ""
+
+
+def _collect(part: dict[str, Any], answer: Answer) -> None:
+    if "text" in part:
+        if part.get("thought"):
+            answer.thoughts += part["text"]
+        else:
+            answer.text += part["text"]
+    if data := part.get("inlineData"):
+        answer.rate = rate_of(data.get("mimeType") or "", answer.rate)
+        answer.final += data["data"]
+        answer.begun = True
+        answer.recorder.heard()

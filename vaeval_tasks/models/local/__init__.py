@@ -1,0 +1,1 @@
+"""Speech systems that run on this machine, in this process or as programs of their own."""

@@ -1,0 +1,129 @@
+"""Qwen2.5-Omni and Qwen3-Omni in process."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+from vaeval_tasks.audio import read_audio
+from vaeval_tasks.models.clock import Clock
+from vaeval_tasks.models.local.batching import Batcher
+from vaeval_tasks.models.local.omni_model import OUTPUT_RATE, OmniModel, OmniOutput
+from vaeval_tasks.models.local.omni_processor import INPUT_RATE, OmniInput
+from vaeval_tasks.models.protocol import Conversation, Reply
+from vaeval_tasks.models.speech_in import clips, plain_system, question
+from vaeval_tasks.models.transport.record import audio_stub
+from vaeval_tasks.models.turn import Answer, Timeouts, run_turn, unsupported
+from vaeval_tasks.store.schema import ModelConfig
+
+__all__ = ["QwenOmni"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What one batch must have in common, and one conversation."""
+
+    speaker: str
+    item: OmniInput
+    options: dict[str, Any]
+
+
+class QwenOmni:
+    """A Qwen-Omni checkpoint, loaded at the first question and shared by all voices."""
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._clock = clock or Clock()
+        self._model: OmniModel | None = None
+        self._loading = asyncio.Lock()
+        self._batcher: Batcher[_Request, OmniOutput] | None = None
+
+    @property
+    def sees(self) -> bool:
+        """Whether images are taken; before a checkpoint is loaded, whether its processor could."""
+        from importlib.util import find_spec
+
+        return self._model.sees if self._model is not None else find_spec("torchvision") is not None
+
+    async def respond(self, conversation: Conversation, config: ModelConfig) -> Reply:
+        """Answer the last turn; see :class:`vaeval_tasks.models.protocol.SpeechModel`."""
+        question(conversation)
+        model, batcher = await self._ready(config)
+        if not model.sees and any(turn.images for turn in conversation.turns):
+            return unsupported(f"{config.config_id}: images need torchvision, and the question has one")
+        item = await _input(conversation, config)
+        options = dict(config.params.get("generate") or {})
+        speaker = model.speaker(config.params.get("speaker") or config.voice)
+
+        async def talk(answer: Answer) -> None:
+            answer.request = {"messages": item.messages, "speaker": speaker, "generate": options, "seed": item.seed}
+            answer.request["audio"] = [audio_stub(clip.tobytes()) for clip in item.audio]
+            answer.recorder.asked()
+            output = await batcher.submit(_Request(speaker, item, options))
+            answer.text = output.text
+            if output.audio is not None:
+                answer.final += output.audio.pcm16()
+                answer.begun = True
+                answer.recorder.heard()
+
+        limits = {"turn": 24 * 3600.0, **(config.connection.get("timeouts") or {})}  # waiting for a batch is no fault
+        return await run_turn(talk, clock=self._clock, timeouts=Timeouts(**limits), rate=OUTPUT_RATE)
+
+    async def close(self) -> None:
+        """Let the weights go."""
+        self._model = self._batcher = None
+
+    async def _ready(self, config: ModelConfig) -> tuple[OmniModel, Batcher[_Request, OmniOutput]]:
+        async with self._loading:
+            if self._model is None or self._batcher is None:
+                about = config.connection
+                model = await asyncio.to_thread(
+                    OmniModel.load,
+                    config.params["model"],
+                    revision=config.params.get("revision"),
+                    dtype=about.get("dtype", "auto"),
+                    attn_implementation=about.get("attn_implementation"),
+                    device=about.get("device"),
+                )
+                self._model = model
+                self._batcher = Batcher(lambda batch: _answer(model, batch), int(about.get("batch_size", 1)))
+        return self._model, self._batcher
+
+
+def _answer(model: OmniModel, batch: list[_Request]) -> list[OmniOutput]:
+    """Answer requests that came together; those of one voice and one set of options go through as one batch."""
+    found: dict[int, OmniOutput] = {}
+    groups: dict[str, list[int]] = {}
+    for number, request in enumerate(batch):
+        groups.setdefault(repr((request.speaker, request.options)), []).append(number)
+    for numbers in groups.values():
+        first = batch[numbers[0]]
+        outputs = model.respond([batch[n].item for n in numbers], first.speaker, first.options)
+        found.update(zip(numbers, outputs, strict=True))
+    return [found[number] for number in range(len(batch))]
+
+
+async def _input(conversation: Conversation, config: ModelConfig) -> OmniInput:
+    """Return the conversation as messages; a role's voice comes first in the first turn."""
+    messages: list[dict[str, Any]] = []
+    audio = []
+    images = []
+    if system := plain_system(conversation, config.system_prompt):
+        messages.append({"role": "system", "content": [{"type": "text", "text": system}]})
+    for number, turn in enumerate(conversation.turns):
+        content: list[dict[str, Any]] = []
+        if number == 0 and conversation.role_audio is not None:
+            voice = await asyncio.to_thread(read_audio, conversation.role_audio)
+            audio.append(voice.at(INPUT_RATE).samples)
+            content.append({"type": "audio", "audio": conversation.role_audio.name})
+        if turn.role == "user":
+            for path, clip in zip(turn.audio, await clips(turn, INPUT_RATE), strict=True):
+                audio.append(clip.samples)
+                content.append({"type": "audio", "audio": path.name})
+            for image in turn.images:
+                images.append(image)
+                content.append({"type": "image", "image": image.name})
+        if turn.text and not (turn.role == "user" and turn.audio):
+            content.append({"type": "text", "text": turn.text})
+        messages.append({"role": turn.role, "content": content})
+    return OmniInput(messages=messages, audio=tuple(audio), images=tuple(images), seed=conversation.seed)

@@ -1,0 +1,1 @@
+"""What is reached or fetched from outside: HTTP services and model weights."""

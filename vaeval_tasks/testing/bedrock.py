@@ -1,0 +1,420 @@
+"""A fake of Bedrock's bidirectional stream with Nova Sonic behind it: HTTP/2 over TLS, signed event-stream frames.
+
+Signatures and frames are checked with code of its own (not the package's). Turn ends are computed from the audio
+that arrives: speech, then as much silence as the endpointing sensitivity asks for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import contextlib
+import hashlib
+import hmac
+import json
+import struct
+import uuid
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+from urllib.parse import quote
+
+import h2.config
+import h2.connection
+import h2.events
+import h2.exceptions
+import numpy as np
+
+from vaeval_tasks.testing.server import KEY, Fake, answer_pcm, pieces
+
+ACCESS_KEY = "AKIDLOOPBACK"
+PAUSES = {"HIGH": 1.5, "MEDIUM": 1.75, "LOW": 2.0}
+RATE = 16000
+
+
+def _hmac(key: bytes, text: str) -> bytes:
+    return hmac.new(key, text.encode(), hashlib.sha256).digest()
+
+
+def signing_key(secret: str, day: str, region: str) -> bytes:
+    key = _hmac(b"AWS4" + secret.encode(), day)
+    for part in (region, "bedrock", "aws4_request"):
+        key = _hmac(key, part)
+    return key
+
+
+def expected_request_signature(headers: dict[str, str]) -> tuple[str, str]:
+    """Return the signature a request must carry, and the one it does."""
+    authorization = headers["authorization"]
+    names = authorization.split("SignedHeaders=")[1].split(",")[0].split(";")
+    region = authorization.split("Credential=")[1].split("/")[2]
+    given = authorization.split("Signature=")[1]
+    known = {**headers, "host": headers[":authority"]}
+    lines = [f"{name}:{known[name].strip()}\n" for name in names]
+    path = quote(headers[":path"], safe="/-_.~")
+    canonical = f"POST\n{path}\n\n{''.join(lines)}\n{';'.join(names)}\n{headers['x-amz-content-sha256']}"
+    when = headers["x-amz-date"]
+    scope = f"{when[:8]}/{region}/bedrock/aws4_request"
+    text = f"AWS4-HMAC-SHA256\n{when}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
+    return _hmac(signing_key(KEY, when[:8], region), text).hex(), given
+
+
+def frame(headers: dict[str, str], payload: bytes) -> bytes:
+    block = b"".join(
+        bytes([len(k)]) + k.encode() + b"\x07" + struct.pack(">H", len(v.encode())) + v.encode()
+        for k, v in headers.items()
+    )
+    prelude = struct.pack(">II", 16 + len(block) + len(payload), len(block))
+    body = prelude + struct.pack(">I", binascii.crc32(prelude)) + block + payload
+    return body + struct.pack(">I", binascii.crc32(body))
+
+
+def unframe(data: bytes) -> tuple[list[tuple[dict[str, Any], bytes, bytes]], bytes]:
+    """Return complete frames as (headers, payload, the raw date header), and the rest."""
+    found = []
+    while len(data) >= 12:
+        total, size = struct.unpack(">II", data[:8])
+        assert binascii.crc32(data[:8]) == struct.unpack(">I", data[8:12])[0], "prelude checksum"
+        if len(data) < total:
+            break
+        body, data = data[:total], data[total:]
+        assert binascii.crc32(body[:-4]) == struct.unpack(">I", body[-4:])[0], "message checksum"
+        headers: dict[str, Any] = {}
+        raw_date, at = b"", 12
+        while at < 12 + size:
+            start = at
+            name = body[at + 1 : at + 1 + body[at]].decode()
+            at += 1 + body[at]
+            kind = body[at]
+            at += 1
+            if kind == 8:
+                headers[name] = struct.unpack(">q", body[at : at + 8])[0]
+                at += 8
+                raw_date = body[start:at]
+            else:
+                (length,) = struct.unpack(">H", body[at : at + 2])
+                value = body[at + 2 : at + 2 + length]
+                headers[name] = value.decode() if kind == 7 else value
+                at += 2 + length
+        found.append((headers, body[12 + size : -4], raw_date))
+    return found, data
+
+
+class Endpointer:
+    """Finds the ends of turns in 16-bit PCM: speech, then silence of the sensitivity's length."""
+
+    def __init__(self, pause_s: float) -> None:
+        self.pause = int(pause_s * RATE)
+        self.speech = b""
+        self.quiet = 0
+        self.spoken = False
+
+    def feed(self, data: bytes) -> bytes | None:
+        """Return the speech of a turn that has just ended."""
+        loud = np.abs(np.frombuffer(data, "<i2").astype(int)).max(initial=0) > 200
+        if loud:
+            self.spoken, self.quiet = True, 0
+        elif self.spoken:
+            self.quiet += len(data) // 2
+        self.speech += data if self.spoken else b""
+        if self.spoken and self.quiet >= self.pause:
+            turn = self.speech.rstrip(b"\0")
+            self.speech, self.quiet, self.spoken = b"", 0, False
+            return turn + b"\0" * (len(turn) % 2)
+        return None
+
+
+class Connection:
+    def __init__(self, fake: BedrockFake, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.fake, self.reader, self.writer = fake, reader, writer
+        config = h2.config.H2Configuration(client_side=False, header_encoding="utf-8")
+        self.h2 = h2.connection.H2Connection(config=config)
+        self.room = asyncio.Event()
+        self.tasks: list[asyncio.Task[None]] = []
+        self.session: Session | None = None
+
+    def flush(self) -> None:
+        self.writer.write(self.h2.data_to_send())
+
+    async def run(self) -> None:
+        self.h2.initiate_connection()
+        self.flush()
+        while data := await self.reader.read(65536):
+            for event in self.h2.receive_data(data):
+                self.on(event)
+            self.flush()
+            await self.writer.drain()
+
+    def on(self, event: Any) -> None:
+        if isinstance(event, h2.events.RequestReceived):
+            self.request(event.stream_id, {str(k): str(v) for k, v in event.headers})
+        elif isinstance(event, h2.events.DataReceived):
+            self.h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+            if self.session is not None:
+                self.session.data(event.data)
+        elif isinstance(event, h2.events.WindowUpdated):
+            self.room.set()
+
+    def request(self, stream: int, headers: dict[str, str]) -> None:
+        behaviour = self.fake.next_behaviour()
+        status, message = self.fake.refusal(headers, behaviour)
+        if status != 200:
+            self.h2.send_headers(stream, [(":status", str(status)), ("content-type", "application/json")])
+            self.h2.send_data(stream, json.dumps({"message": message}).encode(), end_stream=True)
+            self.fake.sessions.append({"status": status})
+            return
+        answer = [(":status", "200"), ("content-type", "application/vnd.amazon.eventstream")]
+        self.h2.send_headers(stream, answer)
+        self.session = Session(self, stream, headers, behaviour)
+
+    def start(self, work: Any) -> None:
+        self.tasks.append(asyncio.ensure_future(work))
+
+    async def write(self, stream: int, data: bytes) -> None:
+        with contextlib.suppress(h2.exceptions.ProtocolError):
+            while data:
+                size = min(len(data), self.h2.local_flow_control_window(stream), self.h2.max_outbound_frame_size)
+                if size <= 0:
+                    self.room.clear()
+                    await self.room.wait()
+                    continue
+                self.h2.send_data(stream, data[:size])
+                data = data[size:]
+                self.flush()
+                await self.writer.drain()
+
+
+class Session:
+    """One stream: checks what comes in, ends turns, answers."""
+
+    def __init__(self, connection: Connection, stream: int, headers: dict[str, str], behaviour: str) -> None:
+        self.connection, self.stream, self.fake = connection, stream, connection.fake
+        self.behaviour = behaviour
+        self.prior = headers["authorization"].split("Signature=")[1]
+        self.region = headers["authorization"].split("Credential=")[1].split("/")[2]
+        self.rest = b""
+        self.turns = 0
+        self.endpointer: Endpointer | None = None
+        self.last_audio = asyncio.get_running_loop().time()
+        self.log: dict[str, Any] = {"behaviour": behaviour, "path": headers[":path"], "events": [], "audio": b""}
+        self.fake.sessions.append(self.log)
+        self.ids = {"sessionId": str(uuid.uuid4()), "promptName": "", "completionId": str(uuid.uuid4())}
+        connection.start(self.watch())
+
+    async def watch(self) -> None:
+        """End the session at its 8 minutes, or when no audio has come for 55 s."""
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        while True:
+            await asyncio.sleep(0.005)
+            if (loop.time() - began) * self.fake.speed > self.fake.cap_s:
+                await self.fail("modelTimeoutException", "Model has timed out in processing the request.")
+                return
+            if (loop.time() - self.last_audio) * self.fake.speed > 55:
+                await self.fail("validationException", "Timed out waiting for audio bytes. InternalErrorCode=531")
+                return
+
+    def data(self, data: bytes) -> None:
+        frames, self.rest = unframe(self.rest + data)
+        for headers, payload, raw_date in frames:
+            self.verify(headers, payload, raw_date)
+            if payload:
+                (inner,), rest = unframe(payload)
+                assert not rest
+                assert inner[0][":event-type"] == "chunk"
+                event = json.loads(base64.b64decode(json.loads(inner[1])["bytes"]))["event"]
+                self.on(next(iter(event)), event[next(iter(event))])
+
+    def verify(self, headers: dict[str, Any], payload: bytes, raw_date: bytes) -> None:
+        when = datetime.fromtimestamp(headers[":date"] / 1000, UTC).strftime("%Y%m%dT%H%M%SZ")
+        scope = f"{when[:8]}/{self.region}/bedrock/aws4_request"
+        digests = "\n".join(hashlib.sha256(part).hexdigest() for part in (raw_date, payload))
+        text = f"AWS4-HMAC-SHA256-PAYLOAD\n{when}\n{scope}\n{self.prior}\n{digests}"
+        want = _hmac(signing_key(KEY, when[:8], self.region), text)
+        if want != headers[":chunk-signature"]:
+            self.connection.start(self.fail("validationException", "The event signature does not match."))
+        self.log["verified"] = self.log.get("verified", 0) + 1
+        self.prior = headers[":chunk-signature"].hex()
+
+    def on(self, name: str, body: dict[str, Any]) -> None:
+        if name == "audioInput":
+            self.audio(base64.b64decode(body["content"]))
+            return
+        self.log["events"].append({name: body})
+        if name == "sessionStart":
+            sensitivity = (body.get("turnDetectionConfiguration") or {}).get("endpointingSensitivity", "MEDIUM")
+            self.endpointer = Endpointer(PAUSES[sensitivity])
+        elif name == "promptStart":
+            self.ids["promptName"] = body["promptName"]
+            self.voice = body["audioOutputConfiguration"]["voiceId"]
+            self.rate = body["audioOutputConfiguration"]["sampleRateHertz"]
+            if self.voice not in self.fake.voices:
+                self.connection.start(self.fail("validationException", f"Invalid voiceId {self.voice}"))
+        elif name == "contentStart" and body["type"] == "AUDIO":
+            assert body["audioInputConfiguration"]["sampleRateHertz"] == RATE
+        elif name == "sessionEnd":
+            self.connection.start(self.goodbye())
+
+    def audio(self, data: bytes) -> None:
+        self.last_audio = asyncio.get_running_loop().time()
+        if len(data) % 2:
+            self.connection.start(self.fail("validationException", "odd audio"))
+        self.log["audio"] += data
+        assert self.endpointer is not None, "audio before sessionStart"
+        turn = self.endpointer.feed(data)
+        if turn is not None:
+            self.log.setdefault("turns", []).append(turn)
+            self.connection.start(self.respond(turn))
+
+    async def say(self, event: dict[str, Any]) -> None:
+        inner = {"bytes": base64.b64encode(json.dumps({"event": event}).encode()).decode(), "p": "abcdefgh"}
+        headers = {":event-type": "chunk", ":content-type": "application/json", ":message-type": "event"}
+        await self.connection.write(self.stream, frame(headers, json.dumps(inner).encode()))
+
+    async def fail(self, kind: str, message: str) -> None:
+        headers = {":exception-type": kind, ":content-type": "application/json", ":message-type": "exception"}
+        await self.connection.write(self.stream, frame(headers, json.dumps({"message": message}).encode()))
+        with contextlib.suppress(h2.exceptions.ProtocolError):
+            self.connection.h2.end_stream(self.stream)
+        self.connection.flush()
+
+    async def goodbye(self) -> None:
+        await self.say({"completionEnd": {**self.ids, "stopReason": "END_TURN"}})
+        self.connection.h2.end_stream(self.stream)
+        self.connection.flush()
+
+    async def text(self, role: str, stage: str, words: str, stop: str = "PARTIAL_TURN") -> None:
+        content = str(uuid.uuid4())
+        ids = {**self.ids, "contentId": content}
+        extra = {"additionalModelFields": json.dumps({"generationStage": stage})}
+        await self.say({"contentStart": {**ids, "type": "TEXT", "role": role, **extra}})
+        await self.say({"textOutput": {**ids, "content": words, "role": role}})
+        await self.say({"contentEnd": {**ids, "stopReason": stop, "type": "TEXT"}})
+
+    async def sound(self, data: bytes, stop: str = "END_TURN", size: int = 4800) -> None:
+        ids = {**self.ids, "contentId": str(uuid.uuid4())}
+        form = {"mediaType": "audio/lpcm", "sampleRateHertz": self.rate, "sampleSizeBits": 16, "channelCount": 1}
+        start = {"type": "AUDIO", "role": "ASSISTANT", "audioOutputConfiguration": form}
+        await self.say({"contentStart": {**ids, **start}})
+        for piece in pieces(data, size):
+            await self.say({"audioOutput": {**ids, "content": base64.b64encode(piece).decode()}})
+        await self.say({"contentEnd": {**ids, "stopReason": stop, "type": "AUDIO"}})
+
+    async def usage(self) -> None:
+        counts = {"totalInputTokens": 60, "totalOutputTokens": 16, "totalTokens": 76}
+        await self.say({"usageEvent": {**self.ids, "details": {"total": {"input": {"speechTokens": 50}}}, **counts}})
+
+    def answer(self, turn: bytes) -> bytes:
+        return self.fake.answer(turn, self.voice, self.rate)
+
+    async def respond(self, turn: bytes) -> None:
+        self.turns += 1
+        await asyncio.sleep(self.fake.delay)
+        if self.turns == 1:
+            await self.say({"completionStart": self.ids})
+        await self.text("USER", "FINAL", "what is two and two")
+        await getattr(self, f"_{self.behaviour}", self._happy)(turn)
+
+    async def _happy(self, turn: bytes) -> None:
+        await self.text("ASSISTANT", "SPECULATIVE", "It is four, I think.")
+        await self.sound(self.answer(turn))
+        await self.text("ASSISTANT", "FINAL", "It is four.", "END_TURN")
+        await self.usage()
+
+    async def _two_sentences(self, turn: bytes) -> None:
+        sound = self.answer(turn)
+        half = len(sound) // 4 * 2
+        await self.text("ASSISTANT", "SPECULATIVE", "It is")
+        await self.sound(sound[:half], "PARTIAL_TURN")
+        await self.usage()
+        await self.text("ASSISTANT", "SPECULATIVE", "four.")
+        await self.sound(sound[half:])
+        await self.text("ASSISTANT", "FINAL", "It is")
+        await self.text("ASSISTANT", "FINAL", "four.", "END_TURN")
+
+    async def _long_early_answer(self, turn: bytes) -> None:
+        """The first answer goes on after the prompt has ended."""
+        if self.turns > 1:
+            await self._happy(turn)
+            return
+        await self.sound(answer_pcm("early one"), "PARTIAL_TURN")
+        while not self.log.get("second_speech_over"):
+            await asyncio.sleep(0.002)
+            self.log["second_speech_over"] = self.endpointer.spoken and self.endpointer.quiet > RATE // 4
+        await self.sound(answer_pcm("early two"))
+
+    async def _odd_chunks(self, turn: bytes) -> None:
+        await self.sound(self.answer(turn), size=1001)
+        await self.text("ASSISTANT", "FINAL", "It is four.", "END_TURN")
+
+    async def _interrupted(self, turn: bytes) -> None:
+        await self.sound(self.answer(turn), "INTERRUPTED")
+
+    async def _no_answer(self, turn: bytes) -> None:
+        await asyncio.sleep(3600)
+
+    async def _abort(self, turn: bytes) -> None:
+        self.connection.writer.transport.abort()
+
+    async def _throttling(self, turn: bytes) -> None:
+        await self.fail("throttlingException", "Too many requests, please wait before trying again.")
+
+    async def _unavailable(self, turn: bytes) -> None:
+        await self.fail("serviceUnavailableException", "try again")
+
+    async def _internal_late(self, turn: bytes) -> None:
+        await self.sound(self.answer(turn)[:4800], "PARTIAL_TURN")
+        await self.fail("internalServerException", "broke")
+
+    async def _stream_error(self, turn: bytes) -> None:
+        await self.fail("modelStreamErrorException", "the model stream broke")
+
+
+class BedrockFake(Fake):
+    behaviours: ClassVar[frozenset[str]] = frozenset(
+        {n[1:] for n in vars(Session) if n.startswith("_") and n[1] != "_"} | {"http_429", "http_503"}
+    )
+    voices: ClassVar[set[str]] = {"tiffany", "matthew"}
+    models: ClassVar[set[str]] = {"amazon.nova-2-sonic-v1:0"}
+    cap_s = 480.0
+
+    async def start(self) -> int:
+        assert self.authority is not None, "Bedrock speaks HTTP/2 over TLS only"
+        self._connections: set[Connection] = set()
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self.authority.server_h2)
+        return int(self._server.sockets[0].getsockname()[1])
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = Connection(self, reader, writer)
+        self._connections.add(connection)
+        try:
+            await connection.run()
+        except (ConnectionError, h2.exceptions.ProtocolError):
+            pass
+        finally:
+            for task in connection.tasks:
+                task.cancel()
+            writer.close()
+            self._connections.discard(connection)
+
+    async def stop(self) -> None:
+        self._server.close()
+        for connection in list(self._connections):
+            connection.writer.transport.abort()
+
+    def refusal(self, headers: dict[str, str], behaviour: str) -> tuple[int, str]:
+        if behaviour.startswith("http_"):
+            return int(behaviour[5:]), "Too many requests"
+        if f"Credential={ACCESS_KEY}/" not in headers["authorization"]:
+            return 403, "The security token included in the request is invalid."
+        want, given = expected_request_signature(headers)
+        if want != given:
+            return 403, "The request signature we calculated does not match the signature you provided."
+        if headers[":path"] not in {
+            f"/model/{quote(m, safe='')}/invoke-with-bidirectional-stream" for m in self.models
+        }:
+            return 404, "The provided model identifier is invalid."
+        return 200, ""
+
+    def answer(self, turn: bytes, voice: str, rate: int = 24000) -> bytes:
+        return answer_pcm(turn, voice, rate=rate)

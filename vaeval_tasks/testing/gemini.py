@@ -1,0 +1,219 @@
+"""A fake of Gemini Live: JSON in binary frames, names in snake_case or camelCase, errors as close codes."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import re
+from typing import Any, ClassVar
+
+from aiohttp import WSMsgType, web
+
+from vaeval_tasks.testing.server import KEY, Fake, answer_pcm, pieces
+
+URL_SAFE = str.maketrans("-_", "+/")
+"""Proto JSON takes both alphabets, and Google's client sends this one."""
+
+
+def camel(value: Any) -> Any:
+    """Return JSON with every key in camelCase, as a proto parser reads it."""
+    if isinstance(value, list):
+        return [camel(v) for v in value]
+    if isinstance(value, dict):
+        return {re.sub(r"_(\w)", lambda m: m.group(1).upper(), k): camel(v) for k, v in value.items()}
+    return value
+
+
+class Closed(Exception):
+    """The session is closed with a code and a reason."""
+
+    def __init__(self, code: int, reason: str) -> None:
+        super().__init__(reason)
+        self.code, self.reason = code, reason
+
+
+class Session:
+    def __init__(self, fake: GeminiFake, ws: web.WebSocketResponse) -> None:
+        self.fake, self.ws = fake, ws
+        self.behaviour = fake.next_behaviour()
+        self.log: dict[str, Any] = {"behaviour": self.behaviour, "setup": None, "messages": []}
+        fake.sessions.append(self.log)
+        self.audio = b""
+        self.turns: list[dict[str, Any]] = []
+        self.images = 0
+
+    async def say(self, message: dict[str, Any]) -> None:
+        await self.ws.send_bytes(json.dumps(message).encode())
+
+    async def run(self) -> None:
+        try:
+            async for message in self.ws:
+                if message.type not in (WSMsgType.TEXT, WSMsgType.BINARY):
+                    break
+                await self.on(camel(json.loads(message.data)))
+        except Closed as closed:
+            await self.ws.close(code=closed.code, message=closed.reason.encode())
+
+    async def on(self, message: dict[str, Any]) -> None:
+        self.log["messages"].append(next(iter(message)))
+        if "setup" in message:
+            await self.set_up(message["setup"])
+        elif self.log["setup"] is None:
+            raise Closed(1007, "the first message must be setup")
+        elif "clientContent" in message:
+            self.turns = message["clientContent"]["turns"]
+            self.log["turns"] = self.turns
+        elif "realtimeInput" in message:
+            await self.on_input(message["realtimeInput"])
+        else:
+            raise Closed(1007, f"unknown message {next(iter(message))}")
+
+    async def set_up(self, setup: dict[str, Any]) -> None:
+        self.log["setup"] = setup
+        if setup.get("model") not in {f"models/{m}" for m in self.fake.models}:
+            raise Closed(1008, f"{setup.get('model')} is not found for API version v1beta")
+        config = setup.get("generationConfig") or {}
+        self.voice = config["speechConfig"]["voiceConfig"]["prebuiltVoiceConfig"]["voiceName"]
+        if self.voice not in self.fake.voices:
+            raise Closed(1007, f"voice {self.voice} is not supported")
+        self.level = (config.get("thinkingConfig") or {}).get("thinkingLevel", "MINIMAL")
+        if self.level not in ("MINIMAL", "LOW", "MEDIUM", "HIGH"):
+            raise Closed(1007, f"thinkingLevel {self.level}")
+        detection = (setup.get("realtimeInputConfig") or {}).get("automaticActivityDetection") or {}
+        self.manual = detection.get("disabled") is True
+        await self.say({"setupComplete": {"sessionId": "s1"}})
+
+    async def on_input(self, given: dict[str, Any]) -> None:
+        if audio := given.get("audio"):
+            data = base64.b64decode(audio["data"].translate(URL_SAFE))
+            if audio.get("mimeType") != "audio/pcm;rate=16000" or len(data) % 2:
+                raise Closed(1007, "audio must be audio/pcm;rate=16000 with whole samples")
+            self.audio += data
+        elif "video" in given:
+            self.images += 1
+        elif "activityEnd" in given and self.manual:  # without manual mode it is ignored, and nothing is answered
+            self.log["audio"] = self.audio
+            await asyncio.sleep(self.fake.delay)
+            await getattr(self, f"_{self.behaviour}", self._happy)()
+
+    def answer(self) -> bytes:
+        return self.fake.answer(self.audio, self.voice, self.level, len(self.turns))
+
+    async def sound(self, data: bytes, size: int = 4800) -> None:
+        for piece in pieces(data, size):
+            blob = {"mimeType": "audio/pcm;rate=24000", "data": base64.b64encode(piece).decode()}
+            await self.say({"serverContent": {"modelTurn": {"role": "model", "parts": [{"inlineData": blob}]}}})
+
+    async def end(self, status: str | None = "IDLE") -> None:
+        await self.say({"serverContent": {"generationComplete": True}})
+        content: dict[str, Any] = {"turnComplete": True}
+        if status:
+            content["interactionStatus"] = status
+        usage = {"promptTokenCount": 3, "responseTokenCount": 4, "totalTokenCount": 9, "thoughtsTokenCount": 2}
+        await self.say({"serverContent": content, "usageMetadata": usage})
+
+    async def _happy(self) -> None:
+        await self.sound(self.answer())
+        await self.say({"serverContent": {"outputTranscription": {"text": "It is "}}})
+        await self.say({"serverContent": {"outputTranscription": {"text": "four.", "finished": True}}})
+        await self.end()
+
+    async def _no_status(self) -> None:
+        await self.sound(self.answer())
+        await self.say({"serverContent": {"outputTranscription": {"text": "It is four."}}})
+        await self.end(None)
+
+    async def _thoughts(self) -> None:
+        thought = {"text": "Two and two.", "thought": True}
+        await self.say({"serverContent": {"modelTurn": {"role": "model", "parts": [thought]}}})
+        await self._happy()
+
+    async def _provisional(self) -> None:
+        await self.sound(answer_pcm("provisional"))
+        await self.say({"serverContent": {"outputTranscription": {"text": "Let me see."}}})
+        await self.end("IN_PROGRESS")
+        await self._happy()
+
+    async def _many_fields(self) -> None:
+        """Several parts and fields in one message, as 3.1 may send them."""
+        data = self.answer()
+        half = len(data) // 4 * 2
+        parts = [
+            {"inlineData": {"mimeType": "audio/pcm;rate=24000", "data": base64.b64encode(piece).decode()}}
+            for piece in (data[:half], data[half:])
+        ]
+        content = {
+            "modelTurn": {"role": "model", "parts": [{"text": "hm", "thought": True}, *parts]},
+            "outputTranscription": {"text": "It is four."},
+            "generationComplete": True,
+            "turnComplete": True,
+        }
+        await self.say({"sessionResumptionUpdate": {"newHandle": "h", "resumable": True}})
+        await self.say({"goAway": {"timeLeft": "50s"}})
+        await self.say({"serverContent": content, "usageMetadata": {"totalTokenCount": 9}})
+
+    async def _late_transcript(self) -> None:
+        await self.sound(self.answer())
+        await self.say({"serverContent": {"generationComplete": True}})
+        await self.say({"serverContent": {"outputTranscription": {"text": "It is four."}}})
+        await self.say({"serverContent": {"turnComplete": True, "interactionStatus": "IDLE"}})
+
+    async def _odd_chunks(self) -> None:
+        await self.sound(self.answer(), 1001)
+        await self.say({"serverContent": {"outputTranscription": {"text": "It is four."}}})
+        await self.end()
+
+    async def _premature(self) -> None:
+        await self.end()
+
+    async def _interrupted(self) -> None:
+        await self.sound(self.answer())
+        await self.say({"serverContent": {"interrupted": True}})
+
+    async def _no_end(self) -> None:
+        await self.sound(self.answer())
+
+    async def _no_answer(self) -> None:
+        await asyncio.sleep(3600)
+
+    async def _close_1011(self) -> None:
+        raise Closed(1011, "The service is currently unavailable.")
+
+    async def _close_1011_late(self) -> None:
+        await self.sound(self.answer()[:4800])
+        raise Closed(1011, "Internal error encountered.")
+
+    async def _close_1001(self) -> None:
+        raise Closed(1001, "going away")
+
+    async def _close_1006(self) -> None:
+        self.ws._req.transport.abort()  # type: ignore[union-attr]
+
+
+class GeminiFake(Fake):
+    behaviours: ClassVar[frozenset[str]] = frozenset(
+        {n[1:] for n in vars(Session) if n.startswith("_") and n[1] != "_"} | {"http_429"}
+    )
+    models: ClassVar[set[str]] = {"gemini-3.1-flash-live-preview"}
+    voices: ClassVar[set[str]] = {"Zephyr", "Iapetus"}
+
+    def routes(self, app: web.Application) -> None:
+        for version in ("v1", "v1beta"):
+            name = f"/ws/google.ai.generativelanguage.{version}.GenerativeService.BidiGenerateContent"
+            app.router.add_get(name, self._connect)
+
+    async def _connect(self, request: web.Request) -> web.StreamResponse:
+        if KEY not in (request.headers.get("x-goog-api-key"), request.query.get("key")):
+            given = request.headers.get("x-goog-api-key")
+            return web.json_response({"error": {"message": f"API key not valid: {given}"}}, status=403)
+        if self.plan[0].startswith("http_"):
+            self.sessions.append({"status": 429})
+            return web.json_response({"error": {"message": "quota"}}, status=int(self.next_behaviour()[5:]))
+        ws = web.WebSocketResponse(max_msg_size=1 << 25)
+        await ws.prepare(request)
+        await Session(self, ws).run()
+        return ws
+
+    def answer(self, prompt: bytes, voice: str, level: str, turns: int = 0) -> bytes:
+        return answer_pcm(prompt, voice, level, turns, seconds=self.seconds)
