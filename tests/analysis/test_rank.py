@@ -81,7 +81,7 @@ def test_engines_and_intervals(engine: str, ci: str, small_run: Path, invoke: An
     result = invoke(*command).json
     order = [r["entity"] for r in result["rows"]]
     assert order[0] in MODELS[:2]
-    assert order[-1] == "Qwen3-Omni"
+    assert order[-1] == MODELS[-1]
     assert all(r["low"] < r["elo"] < r["high"] for r in result["rows"])
     assert result["fit"]["unit"] == ("CMOS points" if engine == "massey" else "Elo")
     assert (result["fit"]["log_likelihood"] is None) == (engine == "massey")

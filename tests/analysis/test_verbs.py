@@ -88,7 +88,7 @@ def test_clusters_come_with_their_reliability(small_run: Path, invoke: Any) -> N
     assert len(result["similarity"]) == 11
     assert invoke(*command).json == result
     assert invoke(*command, "--no-pool").json["similarity"] != result["similarity"]
-    three = invoke(*command, "--groups", 3, "--pool", "Low=Cascade+Qwen3-Omni").json
+    three = invoke(*command, "--groups", 3, "--pool", f"Low=Cascade+{MODELS[-1]}").json
     assert {row["group"] for row in three["rows"]} == {1, 2, 3}
     assert "unknown model 'Qwen'" in invoke(*command, "--pool", "Low=Cascade+Qwen").err
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from vaeval_tasks.errors import InputError
+from vaeval_tasks.models.configs import published
 from vaeval_tasks.rubrics import KEYS
 from vaeval_tasks.simulate import Effects, Shape, Study, simulate, write_study
 from vaeval_tasks.simulate.comparisons import study_comparisons
@@ -23,6 +24,7 @@ from vaeval_tasks.store.schema import Condition
 
 
 def test_there_are_19_configurations_of_7_models() -> None:
+    assert {c.config_id: c for c in CONFIGS} == published()  # one list: what `vaeval configs list` shows
     assert len({c.config_id for c in CONFIGS}) == 19
     assert [sum(c.model == m for c in CONFIGS) for m in MODELS] == [4, 2, 4, 4, 2, 1, 2]
 

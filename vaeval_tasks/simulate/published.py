@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from vaeval_tasks.models import configs
 from vaeval_tasks.rubrics import KEYS
 from vaeval_tasks.store.schema import ModelConfig
 
@@ -34,26 +35,21 @@ __all__ = [
     "mos_matrix",
 ]
 
-# (model, provider, thinking levels, (voice, gender) pairs): table 2 and table 3.
-_FAMILIES: tuple[tuple[str, str, tuple[str, ...], tuple[tuple[str, str], ...]], ...] = (
-    ("GPT-Realtime 2.1", "openai_realtime", ("minimal", "xhigh"), (("Marin", "F"), ("Cedar", "M"))),
-    ("GPT-Realtime 2.0", "openai_realtime", ("xhigh",), (("Marin", "F"), ("Cedar", "M"))),
-    ("Gemini 3.1 Flash Live", "gemini_live", ("minimal", "high"), (("Zephyr", "F"), ("Iapetus", "M"))),
-    ("Grok voice-think-fast 2.0", "xai_realtime", ("none", "high"), (("Ara", "F"), ("Rex", "M"))),
-    ("Nova 2 Sonic", "nova_sonic", ("default",), (("Tiffany", "F"), ("Matthew", "M"))),
-    ("Cascade", "cascade", ("low",), (("Rachel", "F"),)),
-    ("Qwen3-Omni", "qwen_omni", ("default",), (("Chelsie", "F"), ("Ethan", "M"))),
+MODELS: tuple[str, ...] = (
+    "GPT-Realtime 2.1",
+    "GPT-Realtime 2.0",
+    "Gemini 3.1 Flash Live",
+    "Grok voice-think-fast 2.0",
+    "Nova 2 Sonic",
+    "Cascade",
+    "Qwen3-Omni-30B-A3B-Instruct",
 )
-
-MODELS: tuple[str, ...] = tuple(family[0] for family in _FAMILIES)
+"""The seven systems, best first (table 1)."""
 
 CONFIGS: tuple[ModelConfig, ...] = tuple(
-    ModelConfig(model=model, provider=provider, thinking=thinking, voice=voice, voice_gender=gender)
-    for model, provider, levels, voices in _FAMILIES
-    for thinking in levels
-    for voice, gender in voices
+    sorted(configs.published().values(), key=lambda c: (MODELS.index(c.model), c.thinking not in ("minimal", "none")))
 )
-"""The 19 configurations by name; the simulation needs no wire parameters."""
+"""The 19 configurations by model, the lower thinking level first, as ``vaeval configs list`` knows them."""
 
 DIFFICULTIES: dict[str, int] = {"L1": 156, "L2": 157, "L3": 160, "L4": 156, "L5": 145}
 DEGRADED_PROMPTS = 45

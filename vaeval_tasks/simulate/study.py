@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import yaml
 from numpy.typing import NDArray
 
 from vaeval_tasks.design import DesignSettings, first_wave
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.files import write_text
+from vaeval_tasks.models.configs import write_configs
 from vaeval_tasks.rubrics import BY_KEY, KEYS
 from vaeval_tasks.simulate.comments import THEME_RATES, draw_comments
 from vaeval_tasks.simulate.opinions import NOT_ASKED, draw_cmos, draw_mos
@@ -183,9 +183,7 @@ def write_study(study: Study, root: str | Path) -> RunDir:
         raise InputError("already holds a run; name a new folder", path=root)
     root.mkdir(parents=True, exist_ok=True)
     run = RunDir(root)
-    configs = [{k: v for k, v in asdict(c).items() if v} for c in CONFIGS]
-    text = yaml.safe_dump({"configurations": configs}, sort_keys=False, allow_unicode=True)
-    write_text(root / "configs.yaml", text)
+    write_configs(root / "configs.yaml", CONFIGS)
     truth = json.dumps(_truth_json(study), indent=1, allow_nan=False)
     write_text(root / "truth.json", truth + "\n")
     tables: dict[str, Any] = {
