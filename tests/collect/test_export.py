@@ -175,6 +175,29 @@ def test_every_answer_is_exported_with_the_sign_of_its_pair(collection: Callable
     assert not any(r.use for r in ratings if r.kind is PairKind.train)
 
 
+def test_the_exported_side_is_the_side_on_which_the_rater_heard_it(collection: Callable[..., Collection]) -> None:
+    one = collection(prompts=4, configs=3)
+    rater = one.rater("x")
+    while one.answer(rater, lambda _row: 0):  # the leftmost answer: the clip on the left is much better
+        pass
+    one.export()
+    links, clips = store.clip_links.c, store.clips.c
+    query = sa.select(links.assignment_id, clips.config_id).join_from(
+        store.clip_links, store.clips, links.clip_id == clips.clip_id
+    )
+    with one.db.read() as connection:
+        left = {
+            f"a{row.assignment_id:07d}": row.config_id for row in connection.execute(query.where(links.part == "left"))
+        }
+    ratings: list[Rating] = one.run.read("ratings")
+    assert {r.left_is_a for r in ratings if r.kind is PairKind.main} == {True, False}
+    for r in ratings:
+        assert left[r.assignment_id] == (r.a if r.left_is_a else r.b)
+        assert r.score == (3 if left[r.assignment_id] == r.a else -3)
+    sides = {a.assignment_id: a.left_is_a for a in one.run.read("assignments")}
+    assert all(sides[r.assignment_id] is r.left_is_a for r in ratings)
+
+
 def test_the_same_data_give_the_same_bytes_and_the_checksums_hold(collected: Collection) -> None:
     collected.export(Format.csv, Format.jsonl)
     first = files(collected.run)
