@@ -70,7 +70,7 @@ def test_values_stand_where_their_prompt_and_configuration_do(run: RunDir) -> No
     for i in range(5):
         for j, c in enumerate(CONFIGS):
             assert found.values[ratings.prompts.index(f"p{i}"), ratings.data.entities.index(c)] == i + 10 * j
-    assert (found.n_responses, found.n_scored, found.reasons, found.better) == (15, 15, (), "higher")
+    assert (found.n_responses, found.n_scored, found.reasons, found.direction) == (15, 15, (), "higher")
 
 
 def test_two_signatures_are_two_metrics(run: RunDir) -> None:
@@ -78,7 +78,8 @@ def test_two_signatures_are_two_metrics(run: RunDir) -> None:
     source = Source(path=run.root)
     found = {m.name: m for m in load_measured(source, load_ratings(source))}
     assert set(found) == {"mos (u|1)", "mos (u|2)", "wer"}
-    assert found["wer"].better == "lower"
+    assert (found["wer"].direction, found["wer"].label) == ("lower", "Modified WER")
+    assert (found["mos (u|2)"].key, found["mos (u|2)"].label) == ("mos", "Predicted MOS (u|2)")
 
 
 def test_what_is_missing_is_counted_with_its_reason(run: RunDir) -> None:

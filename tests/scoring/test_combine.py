@@ -31,7 +31,14 @@ ALIASES = {
 }
 WRONG = {("mini-omni2", "viewing_multi_discipline"): 2.99, ("moshika-vis", "viewing_multi_discipline"): 2.99}
 """Scores of the paper that are not the product of its factors, as its overall table prints them."""
-GOOD = ItemScores(content=1.0, audible=True, mos=4.0, wer=0.1, similarity=0.5)
+FACTORS = ("content", "speech", "consistency")
+
+
+def scored(*, audible: bool = False, failed: bool = False, **values: float | None) -> ItemScores:
+    return ItemScores(values={"audible": float(audible), **values}, failed=failed)
+
+
+GOOD = scored(content=1.0, audible=True, mos=4.0, wer=0.1, similarity=0.5)
 
 
 def cells() -> list[dict[str, str]]:
@@ -45,7 +52,7 @@ def test_published_cells() -> None:
     off = {
         (row["model"], row["task"])
         for row in complete
-        if abs(product(*(float(row[k]) for k in ("content", "speech", "consistency"))) - float(row["score"])) > 0.06
+        if abs(product({k: float(row[k]) for k in FACTORS}) - float(row["score"])) > 0.06
     }
     assert len(complete) == 270
     assert off == set(WRONG)
@@ -53,11 +60,10 @@ def test_published_cells() -> None:
 
 def published(model: str) -> dict[str, TaskScores]:
     rows = {row["task"]: row for row in cells() if row["model"] == model}
-    factors = ("content", "speech", "consistency")
     return {
-        task: TaskScores(task=task, n=1, score=WRONG.get((model, task), product(*(float(row[k]) for k in factors))))
+        task: TaskScores(task=task, n=1, score=WRONG.get((model, task), product({k: float(row[k]) for k in FACTORS})))
         for task, row in rows.items()
-        if all(row[k] for k in factors)
+        if all(row[k] for k in FACTORS)
     }
 
 
@@ -80,20 +86,22 @@ def test_published_overall_rows(row: dict[str, str]) -> None:
 def test_a_task_by_hand() -> None:
     """Four items: content (1, 0, unjudged, 1), MOS (4, 3, missing, 2), WER' (0, 0.5, missing, 0.1)."""
     items = [
-        ItemScores(content=1, audible=True, mos=4, wer=0),
-        ItemScores(content=0, audible=True, mos=3, wer=0.5),
-        ItemScores(content=None, audible=False, failed=True),
-        ItemScores(content=1, audible=True, mos=2, wer=0.1),
+        scored(content=1, audible=True, mos=4, wer=0),
+        scored(content=0, audible=True, mos=3, wer=0.5),
+        scored(content=None, audible=False, failed=True),
+        scored(content=1, audible=True, mos=2, wer=0.1),
     ]
     found = combine("speaking_safety", items)
-    assert found.content is not None
-    assert found.speech is not None
-    assert found.consistency is not None
+    content, speech, consistency = (found.factors[name] for name in FACTORS)
+    assert content is not None
+    assert speech is not None
+    assert consistency is not None
     assert found.unrounded is not None
-    assert found.content.value == pytest.approx(100 * 2 / 3)
-    assert found.content.n == 3
-    assert found.speech.value == pytest.approx(20 * 9 / 4)
-    assert found.consistency.value == pytest.approx(100 * (1 + 0.5 + 0 + 0.9) / 4)
+    assert found.factors["similarity"] is None
+    assert content.value == pytest.approx(100 * 2 / 3)
+    assert content.n == 3
+    assert speech.value == pytest.approx(20 * 9 / 4)
+    assert consistency.value == pytest.approx(100 * (1 + 0.5 + 0 + 0.9) / 4)
     # rounded: content 66.7, mean MOS 2.25 -> 2.2 (ties to even) -> 44, consistency 60.0
     assert found.score == pytest.approx(66.7 * 44 * 60 / 1e4)
     assert found.unrounded.value == pytest.approx(66.6667 * 45 * 60 / 1e4, abs=1e-3)
@@ -102,24 +110,25 @@ def test_a_task_by_hand() -> None:
 
 def test_roleplay_weighs_each_verdict_by_similarity() -> None:
     items = [
-        ItemScores(content=1, audible=True, mos=4, wer=0, similarity=0.8),
-        ItemScores(content=1, audible=True, mos=4, wer=0, similarity=0.6),
-        ItemScores(content=0, audible=True, mos=4, wer=0, similarity=0.9),
-        ItemScores(content=1, audible=False),
+        scored(content=1, audible=True, mos=4, wer=0, similarity=0.8),
+        scored(content=1, audible=True, mos=4, wer=0, similarity=0.6),
+        scored(content=0, audible=True, mos=4, wer=0, similarity=0.9),
+        scored(content=1, audible=False),
     ]
     found = combine("speaking_roleplay", items)
-    assert found.content is not None
-    assert found.similarity is not None
-    assert found.content.value == pytest.approx(100 * (0.8 + 0.6 + 0 + 0) / 4)
-    assert found.similarity.value == pytest.approx(100 * (0.8 + 0.6 + 0.9 + 0) / 4)
+    content, similarity = found.factors["content"], found.factors["similarity"]
+    assert content is not None
+    assert similarity is not None
+    assert content.value == pytest.approx(100 * (0.8 + 0.6 + 0 + 0) / 4)
+    assert similarity.value == pytest.approx(100 * (0.8 + 0.6 + 0.9 + 0) / 4)
 
 
 def test_what_is_absent_says_why() -> None:
     assert combine("speaking_safety", []).reason == "the model does not take such requests"
-    unjudged = combine("speaking_safety", [ItemScores(audible=True, mos=4, wer=0)] * 2)
+    unjudged = combine("speaking_safety", [scored(audible=True, mos=4, wer=0)] * 2)
     assert (unjudged.score, unjudged.unjudged, unjudged.reason) == (None, 2, "all 2 answers are unjudged")
-    assert unjudged.speech is not None
-    no_text = combine("speaking_safety", [ItemScores(content=1, audible=True, mos=4)])
+    assert unjudged.factors["speech"] is not None
+    no_text = combine("speaking_safety", [scored(content=1, audible=True, mos=4)])
     assert (no_text.unscored, no_text.reason) == (1, "no answer has a value for consistency")
 
 
@@ -156,7 +165,7 @@ def test_families_of_different_scorers_have_no_overall() -> None:
 
 
 item_scores = st.builds(
-    ItemScores,
+    scored,
     content=st.sampled_from([None, 0.0, 1.0]),
     audible=st.booleans(),
     mos=st.none() | st.floats(1, 5),
@@ -168,7 +177,7 @@ item_scores = st.builds(
 @given(st.lists(item_scores, min_size=1, max_size=8), st.sampled_from(["speaking_roleplay", "speaking_safety"]))
 def test_intervals_hold_the_estimate_and_stay_on_the_scale(items: list[ItemScores], task: str) -> None:
     found = combine(task, items, replicates=200)
-    for estimate in (found.content, found.speech, found.consistency, found.similarity):
+    for estimate in found.factors.values():
         if estimate is not None:
             assert -1e-9 <= estimate.low <= estimate.high <= 100 + 1e-9
             assert min(estimate.low, estimate.value) >= -1e-9
@@ -178,17 +187,18 @@ def test_intervals_hold_the_estimate_and_stay_on_the_scale(items: list[ItemScore
 
 @given(st.permutations(range(6)))
 def test_order_of_items_does_not_change_the_estimate(order: list[int]) -> None:
-    items = [ItemScores(content=i % 2, audible=True, mos=1 + i / 2, wer=i / 10) for i in range(6)]
+    items = [scored(content=i % 2, audible=True, mos=1 + i / 2, wer=i / 10) for i in range(6)]
     shuffled = combine("speaking_safety", [items[i] for i in order])
     assert shuffled.score == pytest.approx(combine("speaking_safety", items).score)
 
 
 def test_the_bootstrap_has_the_textbook_standard_error_and_is_seeded() -> None:
     """Of a share p over n items the standard error is sqrt(p (1 - p) / n) = 100 sqrt(.25 / 400) = 2.5."""
-    items = [ItemScores(content=i % 2, audible=True, mos=4, wer=0) for i in range(400)]
+    items = [scored(content=i % 2, audible=True, mos=4, wer=0) for i in range(400)]
     found = combine("speaking_safety", items)
-    assert found.content is not None
-    assert found.content.se == pytest.approx(2.5, rel=0.1)
-    assert found.content.high - found.content.low == pytest.approx(2 * 1.96 * 2.5, rel=0.1)
+    content = found.factors["content"]
+    assert content is not None
+    assert content.se == pytest.approx(2.5, rel=0.1)
+    assert content.high - content.low == pytest.approx(2 * 1.96 * 2.5, rel=0.1)
     assert combine("speaking_safety", items) == found
     assert combine("speaking_safety", items, seed=1) != found

@@ -7,11 +7,14 @@ import pytest
 
 from vaeval_tasks.audio import Clip, write_wav
 from vaeval_tasks.errors import InputError
-from vaeval_tasks.scoring.measures import MEASURES, SIGNATURE, levels, measure_run
+from vaeval_tasks.scoring.metric import MetricFamily
+from vaeval_tasks.scoring.metrics.measures import METRICS, SIGNATURE, pause_share, rms_dbfs
+from vaeval_tasks.scoring.scores import score_responses, scoring_jobs
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import Response, ResponseStatus, Score
 
 RATE = 8000
+MEASURES = tuple(metric.key for metric in METRICS)
 
 
 def tone(seconds: float, level: float = 0.5) -> np.ndarray:
@@ -20,12 +23,18 @@ def tone(seconds: float, level: float = 0.5) -> np.ndarray:
 
 def test_levels_of_a_tone_with_a_pause() -> None:
     clip = Clip(np.concatenate([tone(1.0), np.zeros(RATE, np.float32), tone(2.0), np.zeros(RATE, np.float32)]), RATE)
-    found = levels(clip)
     # a sine of amplitude 1/2 has the power 1/8: -9.03 dB; 1 s of the 4 s between first and last sound is silent
-    assert found["rms_dbfs"] == pytest.approx(10 * np.log10(1 / 8), abs=0.01)
-    assert found["pause_share"] == pytest.approx(0.25, abs=0.01)
-    assert levels(Clip(np.zeros(RATE, np.float32), RATE)) == {}
-    assert levels(Clip(np.zeros(0, np.float32), RATE)) == {}
+    assert rms_dbfs(clip) == pytest.approx(10 * np.log10(1 / 8), abs=0.01)
+    assert pause_share(clip) == pytest.approx(0.25, abs=0.01)
+    for silent in (Clip(np.zeros(RATE, np.float32), RATE), Clip(np.zeros(0, np.float32), RATE)):
+        assert (rms_dbfs(silent), pause_share(silent)) == (None, None)
+
+
+def measure(run: RunDir) -> int:
+    """Measure the run's responses and return how many scores that made."""
+    before = len(run.scores())
+    score_responses(run, scoring_jobs(run.responses(), ()), None, families=[MetricFamily.measures])
+    return len(run.scores()) - before
 
 
 @pytest.fixture
@@ -50,7 +59,7 @@ def run(tmp_path: Path) -> RunDir:
 
 
 def test_every_measure_of_every_response_has_a_value_or_a_reason(run: RunDir) -> None:
-    assert measure_run(run) == 3
+    assert measure(run) == 3 * len(MEASURES)
     scores = {(s.response_id, s.metric): s for s in run.read("scores")}
     assert len(scores) == 3 * len(MEASURES)
     full = {m: scores["full", m].value for m in MEASURES}
@@ -70,8 +79,8 @@ def test_every_measure_of_every_response_has_a_value_or_a_reason(run: RunDir) ->
 def test_only_new_responses_are_measured_and_other_scores_stay(run: RunDir) -> None:
     other = Score(response_id="full", metric="mos", value=4.0, signature="utmos|x")
     run.write("scores", [other], made_by="score")
-    assert measure_run(run) == 3
-    assert measure_run(run) == 0
+    assert measure(run) == 3 * len(MEASURES)
+    assert measure(run) == 0
     scores = run.read("scores")
     assert other in scores
     assert sum(s.signature == SIGNATURE for s in scores) == 3 * len(MEASURES)
@@ -80,5 +89,5 @@ def test_only_new_responses_are_measured_and_other_scores_stay(run: RunDir) -> N
 def test_a_broken_file_is_named_and_nothing_is_written(run: RunDir) -> None:
     (run.root / "audio" / "a.wav").write_bytes(b"RIFF")
     with pytest.raises(InputError, match=r"response 'full'.*a\.wav.*cannot be read as sound"):
-        measure_run(run)
+        measure(run)
     assert not run.has("scores")

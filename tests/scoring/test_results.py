@@ -13,8 +13,8 @@ from vaeval_tasks.errors import InputError
 from vaeval_tasks.metrics import profiles
 from vaeval_tasks.metrics.backends import Scored
 from vaeval_tasks.metrics.profiles import Scorers
-from vaeval_tasks.scoring.combine import TaskScores
-from vaeval_tasks.scoring.results import changed_scorers, latest, read_results, score_run, table
+from vaeval_tasks.scoring.results import changed_scorers, latest, read_results, score_run
+from vaeval_tasks.scoring.results_text import results_text
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import CHECK_PREFIX, Item, Response, ResponseStatus
 
@@ -63,9 +63,9 @@ def test_tasks_accumulate_and_the_seed_and_scorers_are_kept(run: RunDir) -> None
     responses = run.responses()
     score_run(run, responses[:1], scorers)
     score_run(run, responses[1:], scorers, seed=3)
-    tasks = read_results(run)["configs"]["m/d/d"]["tasks"]
-    assert {name: entry["seed"] for name, entry in tasks.items()} == {"speaking_assistant": 0, "speaking_safety": 3}
-    assert tasks["speaking_safety"]["signatures"] == {"content": "one", "speech": "none", "consistency": "none"}
+    tasks = read_results(run).configs["m/d/d"].tasks
+    assert {name: task.seed for name, task in tasks.items()} == {"speaking_assistant": 0, "speaking_safety": 3}
+    assert tasks["speaking_safety"].scores.signatures == {"content": "one", "speech": "none", "consistency": "none"}
 
 
 def test_changed_scorers_are_told(run: RunDir) -> None:
@@ -87,7 +87,7 @@ def test_results_that_cannot_be_read(tmp_path: Path) -> None:
 
 def test_the_table_shows_what_is_absent(run: RunDir) -> None:
     score_run(run, [*run.responses(), answer(5, status=ResponseStatus.error)], judged(None))
-    text = table(read_results(run))
+    text = results_text(read_results(run))
     assert "listening_general" in text
     assert "not run" in text
     assert "speaking_safety: 1 answers failed" in text
@@ -126,9 +126,12 @@ def test_vaeval_score_without_responses(tmp_path: Path, capsys: pytest.CaptureFi
         assert message in capsys.readouterr().err
 
 
-def test_task_scores_survive_the_file(run: RunDir) -> None:
+def test_results_survive_the_file(run: RunDir) -> None:
     made = score_run(run, run.responses(), judged("one"))
-    assert isinstance(made[0], TaskScores)
-    groups = read_results(run)["configs"]["m/d/d"]["groups"]
-    assert groups["speaking"]["value"] is None
-    assert groups["listening"]["reason"].startswith("not run: listening_general")
+    read = read_results(run)
+    assert [read.configs["m/d/d"].tasks[scores.task].scores for scores in made] == made
+    written = json.loads((run.root / "results.json").read_text())
+    assert read.to_json() == written
+    groups = read.configs["m/d/d"].groups
+    assert groups["speaking"].value is None
+    assert groups["listening"].reason.startswith("not run: listening_general")

@@ -13,7 +13,9 @@ from vaeval_tasks.audio import Clip, write_wav
 from vaeval_tasks.errors import InputError, ServiceError
 from vaeval_tasks.metrics.backends import JudgeItem, Scored
 from vaeval_tasks.metrics.profiles import Scorers
-from vaeval_tasks.scoring.scores import ScoreTable, jobs, score_jobs, signatures
+from vaeval_tasks.scoring.metric import MetricFamily
+from vaeval_tasks.scoring.registry import family_metrics
+from vaeval_tasks.scoring.scores import score_responses, scored_with, scoring_jobs
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import Item, Response, ResponseStatus
 
@@ -82,11 +84,11 @@ def scorers() -> Scorers:
 
 
 def values(run: RunDir) -> dict[tuple[str, str], float | None]:
-    return {(s.response_id, s.metric): s.value for s in run.read("scores")}
+    return {(s.response_id, s.metric): s.value for s in run.scores()}
 
 
 def go(run: RunDir, scorers: Scorers, pairs: list[tuple[Item, Response]]) -> dict[tuple[str, str], float | None]:
-    score_jobs(jobs([r for _, r in pairs], [i for i, _ in pairs]), ScoreTable(run), scorers)
+    score_responses(run, scoring_jobs([r for _, r in pairs], [i for i, _ in pairs]), scorers)
     return values(run)
 
 
@@ -166,7 +168,7 @@ def test_an_unreachable_judge_keeps_the_scores_of_sound(run: RunDir, scorers: Sc
 
 def test_scorers_that_are_absent_leave_their_metric_out(run: RunDir) -> None:
     assert go(run, NONE, [(item(TASK), response(TASK))]) == {("r0", "audible"): 1.0}
-    assert signatures(NONE, "speaking_roleplay") == dict.fromkeys(
+    assert scored_with(NONE, "speaking_roleplay") == dict.fromkeys(
         ("content", "speech", "consistency", "similarity"), "none"
     )
 
@@ -181,11 +183,12 @@ def test_a_dialogue_is_judged_whole(run: RunDir, scorers: Scorers) -> None:
     )
 
 
-def test_a_study_response_has_sound_scores_only(run: RunDir, scorers: Scorers) -> None:
-    score_jobs(jobs([response("", 0)], []), ScoreTable(run), scorers)
-    assert {metric for _, metric in values(run)} == {"audible", "mos", "wer"}
+def test_a_study_response_has_scores_of_sound_and_measures(run: RunDir, scorers: Scorers) -> None:
+    score_responses(run, scoring_jobs([response("", 0)], []), scorers)
+    measures = {metric.key for metric in family_metrics(MetricFamily.measures)}
+    assert {metric for _, metric in values(run)} == {"audible", "mos", "wer"} | measures
 
 
 def test_a_response_to_an_unknown_document_is_refused() -> None:
     with pytest.raises(InputError, match=r"'r0' answers .*'i0'.*not among the run's items"):
-        jobs([response(TASK)], [])
+        scoring_jobs([response(TASK)], [])

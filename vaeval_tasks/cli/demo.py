@@ -49,7 +49,8 @@ def _tasks(root: Path) -> None:
     from lm_eval import simple_evaluate
 
     from vaeval_tasks.hosts.lm_eval.register import register, task_manager
-    from vaeval_tasks.scoring.results import read_results, table
+    from vaeval_tasks.scoring.results import read_results
+    from vaeval_tasks.scoring.results_text import results_text
     from vaeval_tasks.scoring.suite import GROUP
 
     register()
@@ -62,7 +63,7 @@ def _tasks(root: Path) -> None:
         bootstrap_iters=0,
         log_samples=False,
     )
-    click.echo(table(read_results(RunDir(root.resolve()))))
+    click.echo(results_text(read_results(RunDir(root.resolve()))))
     click.echo("A smoke sample of two items a task, not the benchmark. '-' is no score: the offline rules judge only")
     click.echo("what rules can judge, and the offline system does not see.")
 

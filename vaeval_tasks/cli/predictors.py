@@ -46,7 +46,9 @@ def predictors(
     from vaeval_tasks.analysis.load.source import Source
     from vaeval_tasks.analysis.predict.predictor_tables import predictor_tables, predictors_json
     from vaeval_tasks.analysis.predict.predictors import predict
-    from vaeval_tasks.scoring.measures import measure_run
+    from vaeval_tasks.scoring.metric import MetricFamily
+    from vaeval_tasks.scoring.results import latest
+    from vaeval_tasks.scoring.scores import score_responses, scoring_jobs
     from vaeval_tasks.stats import Draws
     from vaeval_tasks.store.run import RunDir
 
@@ -54,8 +56,8 @@ def predictors(
     source = Source(path=folder.root, rater_kind=raters or "")
     ratings = load_ratings(source)
     chosen = pick_rubrics(ratings.data.rubrics, rubrics)
-    with bar(len(folder.responses()), "measure", "response") as update:
-        measure_run(folder, progress=update)
+    answers = [response for response in latest(folder.responses()) if not response.task]
+    score_responses(folder, scoring_jobs(answers, ()), None, families=[MetricFamily.measures])
     metrics = load_measured(source, ratings)
     with bar(resamples + splits, "predictors", "draw") as update:
         found = predict(

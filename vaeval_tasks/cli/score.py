@@ -32,7 +32,8 @@ def score(run: Path, profile: str, seed: int, as_json: bool, **options: str | No
     What was scored by the same scorers is not scored again. Example: vaeval score RUN --profile offline
     """
     from vaeval_tasks.metrics import profiles
-    from vaeval_tasks.scoring.results import changed_scorers, latest, read_results, score_run, table
+    from vaeval_tasks.scoring.results import changed_scorers, latest, read_results, score_run
+    from vaeval_tasks.scoring.results_text import results_text
 
     folder = RunDir.existing(run)
     responses = latest(folder.responses())
@@ -47,4 +48,4 @@ def score(run: Path, profile: str, seed: int, as_json: bool, **options: str | No
     for line in changed_scorers(before, made):
         click.echo(f"Note: {line}", err=True)
     results = read_results(folder)
-    click.echo(json.dumps(results, indent=1, sort_keys=True) if as_json else table(results))
+    click.echo(json.dumps(results.to_json(), indent=1, sort_keys=True) if as_json else results_text(results))

@@ -7,6 +7,7 @@ Source: arXiv 2509.22651v1, "Evaluation". Of the items of a task::
     consistency = 100 (1 - mean(WER'))
     score       = content x speech x consistency / 100^2
 
+What each factor is made of stands in the metrics' records (:class:`~vaeval_tasks.scoring.metric.TaskFactor`).
 The paper multiplies rounded factors: content and consistency to 0.1, the mean MOS to 0.1. An item without
 audible sound counts 0 in speech and consistency (and in role-play's content) and is counted as missing.
 An item without a verdict is left out of content and counted as unjudged.
@@ -22,11 +23,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from vaeval_tasks.scoring.metric import AUDIBLE, FactorUse, MetricFamily, ResponseMetric, TaskFactor
+from vaeval_tasks.scoring.registry import factors
 from vaeval_tasks.scoring.suite import FAMILIES
 
 __all__ = [
     "REPLICATES",
-    "Estimate",
+    "BootstrapEstimate",
     "GroupScore",
     "ItemScores",
     "TaskScores",
@@ -44,23 +47,21 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemScores:
-    """What one response scored; None where there is no value."""
+    """What one response scored."""
 
-    content: float | None = None
-    """1 or 0."""
-    audible: bool = False
-    mos: float | None = None
-    """1 to 5."""
-    wer: float | None = None
-    """0 to 1."""
-    similarity: float | None = None
-    """0 to 1, role-play only."""
+    values: Mapping[str, float | None]
+    """By metric; None or absent where there is no value."""
     failed: bool = False
     """Whether the request ended in an error or a timeout."""
 
+    @property
+    def audible(self) -> bool:
+        """Whether there is sound."""
+        return bool(self.values.get(AUDIBLE))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class BootstrapEstimate:
     """A value with its 95 % percentile interval and standard error over bootstrapped items."""
 
     value: float
@@ -78,12 +79,9 @@ class TaskScores:
     task: str
     n: int
     """Items answered, in whatever way."""
-    content: Estimate | None = None
-    """Of role-play, verdict times similarity."""
-    speech: Estimate | None = None
-    consistency: Estimate | None = None
-    similarity: Estimate | None = None
-    unrounded: Estimate | None = None
+    factors: Mapping[str, BootstrapEstimate | None] = field(default_factory=dict)
+    """By name, None where no item has a value. Content, where a factor weighs verdicts, is verdict times weight."""
+    unrounded: BootstrapEstimate | None = None
     """The product of the unrounded factors."""
     score: float | None = None
     """The product as the paper rounds it; None where a factor is absent."""
@@ -91,7 +89,7 @@ class TaskScores:
     """Items without audible sound."""
     unjudged: int = 0
     unscored: int = 0
-    """Audible items that a scorer gave no value for in speech, consistency or similarity."""
+    """Audible items that a scorer gave no value for in a factor of sound."""
     failed: int = 0
     reason: str = ""
     """Why there is no score."""
@@ -109,14 +107,15 @@ class GroupScore:
     reason: str = ""
 
 
-def product(content: float, speech: float, consistency: float) -> float:
-    """Return the task score from factors on scales to 100, rounded first as the paper does.
+def product(means: Mapping[str, float]) -> float:
+    """Return the task score from its factors on scales to 100, rounded first as the paper does.
 
-    >>> round(product(19.0, 76.0, 95.0), 1)
+    >>> round(product({"content": 19.0, "speech": 76.0, "consistency": 95.0}), 1)
     13.7
     """
-    mos = round(speech / 20, 1)
-    return round(content, 1) * (20 * mos) * round(consistency, 1) / 1e4
+    units = {name: factor.unit for name, (_, factor) in factors().items()}
+    rounded = [units[name] * round(mean / units[name], 1) for name, mean in means.items()]
+    return 100 * math.prod(value / 100 for value in rounded)
 
 
 def combine(
@@ -143,47 +142,53 @@ def combine(
     rng = np.random.default_rng([seed, zlib.crc32(task.encode())])
     counts = rng.multinomial(len(items), np.full(len(items), 1 / len(items)), size=replicates).astype(np.float64)
     means = {name: _mean(column, counts) for name, column in columns.items()}
-    estimates = {name: _estimate(means[name], columns[name]) for name in columns}
-    content, speech, consistency = (estimates[name] for name in ("content", "speech", "consistency"))
-    complete = content is not None and speech is not None and consistency is not None
+    estimates = dict.fromkeys(factors()) | {name: _estimate(means[name], columns[name]) for name in columns}
+    multiplied = {name: means[name] for name in factors(task, FactorUse.product)}
+    there = {name: mean for name, mean in multiplied.items() if mean is not None}
+    complete = len(there) == len(multiplied)
     return TaskScores(
         task=task,
         n=len(items),
-        **{name: estimates.get(name) for name in ("content", "speech", "consistency", "similarity")},
-        unrounded=_product(means, len(items)) if complete else None,
-        score=product(content.value, speech.value, consistency.value)
-        if content is not None and speech is not None and consistency is not None
-        else None,
+        factors=estimates,
+        unrounded=_product(list(there.values()), len(items)) if complete else None,
+        score=product({name: mean.value for name, mean in there.items()}) if complete else None,
         missing=sum(not i.audible for i in items),
-        unjudged=sum(i.content is None for i in items),
+        unjudged=sum(_unjudged(i, task) for i in items),
         unscored=sum(i.audible and _lacks(i, task) for i in items),
         failed=sum(i.failed for i in items),
-        reason="" if complete else _reason(estimates, items),
+        reason="" if complete else _reason([name for name in multiplied if name not in there], items, task),
         signatures=signatures,
     )
 
 
+def _column(metric: ResponseMetric, factor: TaskFactor, items: Sequence[ItemScores]) -> Floats:
+    """One factor of every item on its scale to 100, NaN where an item does not count."""
+    values = [
+        factor.zero if metric.audible_only and not item.audible else item.values.get(metric.key) for item in items
+    ]
+    column = np.array([math.nan if value is None else value for value in values])
+    return np.asarray(factor.gain * (column - factor.zero) + 0.0, dtype=np.float64)  # + 0.0: no -0
+
+
 def _columns(task: str, items: Sequence[ItemScores]) -> dict[str, Floats]:
-    """The factors of every item on scales to 100, NaN where an item does not count."""
-    nan = float("nan")
-
-    def column(values: list[float | None]) -> Floats:
-        return np.array([nan if v is None else v for v in values])
-
-    out = {
-        "content": 100 * column([i.content for i in items]),
-        "speech": 20 * column([i.mos if i.audible else 0.0 for i in items]),
-        "consistency": 100 * (1 - column([i.wer if i.audible else 1.0 for i in items])),
-    }
-    if task == "speaking_roleplay":
-        out["similarity"] = column([i.similarity if i.audible else 0.0 for i in items])
-        out["content"] = out["content"] * out["similarity"]
-        out["similarity"] = 100 * out["similarity"]
+    """The factors of every item on scales to 100, verdicts weighed."""
+    found = factors(task)
+    out = {name: _column(metric, factor, items) for name, (metric, factor) in found.items()}
+    for name, (metric, _) in found.items():
+        if metric.family is MetricFamily.judge:
+            for weight in factors(task, FactorUse.weight):
+                out[name] = out[name] * out[weight] / 100
     return out
 
 
+def _unjudged(item: ItemScores, task: str) -> bool:
+    judged = [metric for metric, _ in factors(task).values() if metric.family is MetricFamily.judge]
+    return any(item.values.get(metric.key) is None for metric in judged)
+
+
 def _lacks(item: ItemScores, task: str) -> bool:
-    return item.mos is None or item.wer is None or (task == "speaking_roleplay" and item.similarity is None)
+    heard = [m for m, _ in factors(task, FactorUse.product, FactorUse.weight).values() if m.audible_only]
+    return any(item.values.get(metric.key) is None for metric in heard)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,26 +210,24 @@ def _mean(column: Floats, counts: Floats) -> _Mean | None:
     return _Mean(value, replicates)
 
 
-def _interval(mean: _Mean, n: int) -> Estimate:
+def _interval(mean: _Mean, n: int) -> BootstrapEstimate:
     low, high = np.quantile(mean.replicates, [0.025, 0.975])
-    return Estimate(value=mean.value, low=float(low), high=float(high), se=float(mean.replicates.std()), n=n)
+    return BootstrapEstimate(value=mean.value, low=float(low), high=float(high), se=float(mean.replicates.std()), n=n)
 
 
-def _estimate(mean: _Mean | None, column: Floats) -> Estimate | None:
+def _estimate(mean: _Mean | None, column: Floats) -> BootstrapEstimate | None:
     return None if mean is None else _interval(mean, int((~np.isnan(column)).sum()))
 
 
-def _product(means: Mapping[str, _Mean | None], n: int) -> Estimate:
-    factors = [mean for name in ("content", "speech", "consistency") if (mean := means[name]) is not None]
-    value = math.prod(mean.value for mean in factors) / 1e4
-    return _interval(_Mean(value, np.prod([mean.replicates for mean in factors], axis=0) / 1e4), n)
+def _product(means: Sequence[_Mean], n: int) -> BootstrapEstimate:
+    value = 100 * math.prod(mean.value / 100 for mean in means)
+    return _interval(_Mean(value, 100 * np.prod([mean.replicates / 100 for mean in means], axis=0)), n)
 
 
-def _reason(estimates: Mapping[str, Estimate | None], items: Sequence[ItemScores]) -> str:
-    if estimates["content"] is None and all(i.content is None for i in items):
+def _reason(absent: Sequence[str], items: Sequence[ItemScores], task: str) -> str:
+    if all(_unjudged(item, task) for item in items):
         return f"all {len(items)} answers are unjudged"
-    lacking = ", ".join(name for name in ("content", "speech", "consistency") if estimates[name] is None)
-    return f"no answer has a value for {lacking}"
+    return f"no answer has a value for {', '.join(absent)}"
 
 
 def signature_differences(tasks: Sequence[TaskScores]) -> list[str]:

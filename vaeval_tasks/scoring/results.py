@@ -4,27 +4,162 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from vaeval_tasks import __version__
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.files import write_text
 from vaeval_tasks.scoring import combine
-from vaeval_tasks.scoring.combine import Estimate, ItemScores, TaskScores
-from vaeval_tasks.scoring.scores import ScoreTable, jobs, metric_signatures, score_jobs, signatures
-from vaeval_tasks.scoring.suite import FAMILIES, TASKS
+from vaeval_tasks.scoring.combine import BootstrapEstimate, GroupScore, ItemScores, TaskScores
+from vaeval_tasks.scoring.registry import response_metrics
+from vaeval_tasks.scoring.score_log import ScoreLog
+from vaeval_tasks.scoring.scores import score_responses, scored_with, scoring_jobs
 from vaeval_tasks.store.run import RunDir, now
 from vaeval_tasks.store.schema import CHECK_PREFIX, Response, ResponseStatus
 
 if TYPE_CHECKING:
     from vaeval_tasks.metrics.profiles import Scorers
 
-__all__ = ["RESULTS_VERSION", "changed_scorers", "latest", "read_results", "score_run", "table"]
+__all__ = [
+    "RESULTS_VERSION",
+    "ConfigResults",
+    "RunResults",
+    "TaskResult",
+    "changed_scorers",
+    "latest",
+    "read_results",
+    "score_run",
+]
 
 RESULTS_VERSION = 1
 METHODOLOGY = "VoiceAssistant-Eval, arXiv 2509.22651v1, as vaeval reads it (1)"
 FILE = "results.json"
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskResult:
+    """The scores of one task and where they come from."""
+
+    scores: TaskScores
+    data_revision: str | None = None
+    seed: int = 0
+    """Of the bootstrap."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigResults:
+    """What one configuration scored."""
+
+    tasks: Mapping[str, TaskResult] = field(default_factory=dict)
+    model_config: Mapping[str, Any] | None = None
+    """The configuration as it was resolved, for provenance."""
+
+    @property
+    def groups(self) -> dict[str, GroupScore]:
+        """The scores of the families and of the suite."""
+        return combine.group_scores({name: task.scores for name, task in self.tasks.items()})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResults:
+    """All of ``results.json``."""
+
+    configs: Mapping[str, ConfigResults] = field(default_factory=dict)
+    software: str = ""
+    methodology: str = ""
+    made: str = ""
+    """UTC, ISO 8601."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values. A factor stands beside the other fields of its task, under its name."""
+        configs = {name: _config_json(config) for name, config in self.configs.items()}
+        made = {"software": self.software, "methodology": self.methodology, "made": self.made} if self.made else {}
+        return {"version": RESULTS_VERSION, "configs": configs, **made}
+
+    @classmethod
+    def from_json(cls, parsed: Any, *, path: Path | None = None) -> RunResults:
+        """Read plain values back.
+
+        Raises:
+            InputError: a part is not what it must be, or the version is newer.
+        """
+        whole = _mapping(parsed, "", path)
+        if not isinstance(whole.get("version", 0), int) or whole.get("version", 0) > RESULTS_VERSION:
+            raise InputError("was written by a newer vaeval; upgrade this one", path=path)
+        configs = _mapping(whole.get("configs", {}), "configs", path)
+        return cls(
+            configs={name: _config(entry, f"configs.{name}", path) for name, entry in configs.items()},
+            **{key: str(whole.get(key, "")) for key in ("software", "methodology", "made")},
+        )
+
+
+def _config_json(config: ConfigResults) -> dict[str, Any]:
+    tasks = {}
+    for name, task in config.tasks.items():
+        flat = asdict(task.scores)
+        estimates = flat.pop("factors")
+        tasks[name] = {**estimates, **flat, "data_revision": task.data_revision, "seed": task.seed}
+    groups = {name: asdict(group) for name, group in config.groups.items()}
+    return {"tasks": tasks, "groups": groups, "model_config": config.model_config}
+
+
+def _mapping(value: Any, place: str, path: Path | None) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InputError(f"must be an object, not {type(value).__name__}", path=path, field=place or None)
+    return value
+
+
+def _config(entry: Any, place: str, path: Path | None) -> ConfigResults:
+    tasks = _mapping(_mapping(entry, place, path).get("tasks", {}), f"{place}.tasks", path)
+    return ConfigResults(
+        tasks={name: _task(task, f"{place}.tasks.{name}", path) for name, task in tasks.items()},
+        model_config=entry.get("model_config"),
+    )
+
+
+_PLAIN = {f.name for f in fields(TaskScores)} - {"factors"}
+
+
+def _task(entry: Any, place: str, path: Path | None) -> TaskResult:
+    """Read one task. What is neither a field of the task nor its provenance is a factor."""
+    rest = dict(_mapping(entry, place, path))
+    revision, seed = rest.pop("data_revision", None), rest.pop("seed", 0)
+    plain = {name: rest.pop(name) for name in _PLAIN if name in rest}
+    plain["unrounded"] = _estimate(plain.get("unrounded"), f"{place}.unrounded", path)
+    estimates = {name: _estimate(value, f"{place}.{name}", path) for name, value in rest.items()}
+    scores = _record(TaskScores, {**plain, "factors": estimates}, place, path)
+    return TaskResult(scores=scores, data_revision=revision, seed=seed)
+
+
+def _estimate(value: Any, place: str, path: Path | None) -> BootstrapEstimate | None:
+    return None if value is None else _record(BootstrapEstimate, _mapping(value, place, path), place, path)
+
+
+def _record(record: type[R], values: dict[str, Any], place: str, path: Path | None) -> R:
+    try:
+        return record(**values)
+    except TypeError as error:
+        raise InputError(f"does not hold the fields it must ({error})", path=path, field=place) from None
+
+
+def read_results(run: RunDir) -> RunResults:
+    """Return what ``results.json`` of a run folder holds; nothing where there is none.
+
+    Raises:
+        InputError: the file is not JSON, or of a newer version, or a part of it is not what it must be.
+    """
+    path = run.root / FILE
+    if not path.is_file():
+        return RunResults()
+    try:
+        parsed = json.loads(path.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read as JSON ({error})", path=path) from None
+    return RunResults.from_json(parsed, path=path)
 
 
 def latest(responses: Iterable[Response]) -> list[Response]:
@@ -56,22 +191,21 @@ def score_run(run: RunDir, responses: Sequence[Response], scorers: Scorers, *, s
         ServiceError: the judge cannot be reached; the scores made until then are kept.
     """
     _compact(run)
-    rows = ScoreTable(run)
-    work = jobs(responses, run.items())
-    score_jobs(work, rows, scorers)
+    work = scoring_jobs(responses, run.items())
+    log = score_responses(run, work, scorers)
     groups: dict[tuple[str, str], list[ItemScores]] = {}
     for job in work:
         members = groups.setdefault((job.response.config_id, job.item.task), [])
         if job.response.status is not ResponseStatus.unsupported:
-            members.append(_item_scores(job.response, job.item.task, rows, scorers))
-    out = []
-    for (config_id, task), items in sorted(groups.items()):
-        if not task:
-            continue
-        found = combine.combine(task, items, signatures=signatures(scorers, task), seed=seed)
-        _merge(run, config_id, found, seed)
-        out.append(found)
-    return out
+            members.append(_item_scores(job.response, job.item.task, log, scorers))
+    found = {
+        (config_id, task): combine.combine(task, items, signatures=scored_with(scorers, task), seed=seed)
+        for (config_id, task), items in sorted(groups.items())
+        if task
+    }
+    if found:
+        _merge(run, found, seed)
+    return list(found.values())
 
 
 def _compact(run: RunDir) -> None:
@@ -81,138 +215,41 @@ def _compact(run: RunDir) -> None:
             run.write(name, rows, made_by="vaeval lm-eval or vaeval generate")
 
 
-def _item_scores(response: Response, task: str, rows: ScoreTable, scorers: Scorers) -> ItemScores:
+def _item_scores(response: Response, task: str, log: ScoreLog, scorers: Scorers) -> ItemScores:
     values: dict[str, float | None] = {}
-    for metric, signature in metric_signatures(scorers, task).items():
-        score = rows.get(response.response_id, metric, signature)
-        values[metric] = score.value if score is not None else None
-    return ItemScores(
-        content=values.get("content"),
-        audible=bool(values["audible"]),
-        mos=values.get("mos"),
-        wer=values.get("wer"),
-        similarity=values.get("similarity"),
-        failed=response.status in (ResponseStatus.error, ResponseStatus.timeout),
-    )
+    for metric in response_metrics():
+        score = log.get(response.response_id, metric.key, metric.signature(scorers, task))
+        values[metric.key] = score.value if score is not None else None
+    return ItemScores(values=values, failed=response.status in (ResponseStatus.error, ResponseStatus.timeout))
 
 
-def read_results(run: RunDir) -> dict[str, Any]:
-    """Return ``results.json``, or an empty one.
-
-    Raises:
-        InputError: the file is not JSON, or of a newer version.
-    """
-    path = run.root / FILE
-    if not path.is_file():
-        return {"version": RESULTS_VERSION, "configs": {}}
-    try:
-        results: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
-        raise InputError(f"cannot be read as JSON ({error})", path=path) from None
-    if results.get("version", 0) > RESULTS_VERSION:
-        raise InputError("was written by a newer vaeval; upgrade this one", path=path)
-    return results
-
-
-def _merge(run: RunDir, config_id: str, scores: TaskScores, seed: int) -> None:
+def _merge(run: RunDir, found: Mapping[tuple[str, str], TaskScores], seed: int) -> None:
     results = read_results(run)
     about = run.manifest()["about"]
-    config = results["configs"].setdefault(config_id, {"tasks": {}})
-    config["model_config"] = about.get("configs", {}).get(config_id)
-    config["tasks"][scores.task] = {
-        **asdict(scores),
-        "data_revision": about.get("data", {}).get(scores.task),
-        "seed": seed,
-    }
-    config["groups"] = {name: asdict(g) for name, g in combine.group_scores(_tasks(config)).items()}
-    results |= {"software": f"vaeval {__version__}", "methodology": METHODOLOGY, "made": now()}
-    text = json.dumps(results, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    configs = dict(results.configs)
+    for (config_id, task), scores in found.items():
+        result = TaskResult(scores=scores, data_revision=about.get("data", {}).get(task), seed=seed)
+        before = configs.get(config_id, ConfigResults())
+        configs[config_id] = ConfigResults(
+            tasks={**before.tasks, task: result}, model_config=about.get("configs", {}).get(config_id)
+        )
+    made = replace(
+        results, configs=configs, software=f"vaeval {__version__}", methodology=METHODOLOGY, made=now()
+    ).to_json()
+    text = json.dumps(made, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
     write_text(run.root / FILE, text + "\n")
 
 
-def _tasks(config: Mapping[str, Any]) -> dict[str, TaskScores]:
-    """The task scores of one configuration, read back from ``results.json``."""
-    out = {}
-    for task, entry in config["tasks"].items():
-        values = {key: value for key, value in entry.items() if key not in ("data_revision", "seed")}
-        for name in ("content", "speech", "consistency", "similarity", "unrounded"):
-            values[name] = Estimate(**values[name]) if values[name] is not None else None
-        out[task] = TaskScores(**values)
-    return out
-
-
-def changed_scorers(results: Mapping[str, Any], made: Sequence[TaskScores]) -> list[str]:
+def changed_scorers(before: RunResults, made: Sequence[TaskScores]) -> list[str]:
     """Return a sentence for each factor that earlier results of the same tasks had from other scorers."""
     found = set()
     for scores in made:
-        for config in results["configs"].values():
-            before = config["tasks"].get(scores.task, {}).get("signatures", {})
+        for config in before.configs.values():
+            earlier = config.tasks.get(scores.task)
+            signatures = earlier.scores.signatures if earlier is not None else {}
             found |= {
-                f"{name} was scored by {before[name]}, now by {signature}: the numbers do not compare"
+                f"{name} was scored by {signatures[name]}, now by {signature}: the numbers do not compare"
                 for name, signature in scores.signatures.items()
-                if name in before and before[name] != signature
+                if name in signatures and signatures[name] != signature
             }
     return sorted(found)
-
-
-_COLUMNS = ("content", "speech", "consistency", "similarity")
-_WIDTH = 17
-_HEAD = (
-    f"{'':32}"
-    + "".join(f"{name:>{_WIDTH}}" for name in _COLUMNS)
-    + f"{'score':>7}{'95 % interval':>{_WIDTH}}{'n':>6}{'missing':>9}{'unjudged':>10}"
-)
-
-
-def table(results: Mapping[str, Any]) -> str:
-    """Return the scores as text: for each configuration 13 task rows, three family rows and one overall."""
-    blocks = []
-    for config_id, config in results["configs"].items():
-        groups = config["groups"]
-        lines = [config_id, _HEAD]
-        for name, members in FAMILIES.items():
-            lines += [_task_row(task, config["tasks"].get(task)) for task in members]
-            lines.append(_group_row(name, groups[name]))
-        lines.append(_group_row("overall", groups["overall"]))
-        lines += _notes(config)
-        blocks.append("\n".join(lines))
-    return "\n\n".join(blocks)
-
-
-def _number(value: float | None, digits: int = 1) -> str:
-    return "-" if value is None else f"{value:.{digits}f}"
-
-
-def _cell(estimate: Mapping[str, Any] | None) -> str:
-    if estimate is None:
-        return "-".rjust(_WIDTH)
-    return f"{estimate['value']:.1f} [{estimate['low']:.0f}, {estimate['high']:.0f}]".rjust(_WIDTH)
-
-
-def _span(entry: Mapping[str, Any] | None) -> str:
-    if entry is None or entry["low"] is None:
-        return " " * _WIDTH
-    return f"[{entry['low']:.1f}, {entry['high']:.1f}]".rjust(_WIDTH)
-
-
-def _task_row(task: str, entry: Mapping[str, Any] | None) -> str:
-    if entry is None:
-        return f"  {task:30}{'not run':>{_WIDTH}}"
-    cells = "".join(_cell(entry[name]) for name in _COLUMNS)
-    counts = f"{entry['n']:>6}{entry['missing']:>9}{entry['unjudged']:>10}"
-    return f"  {task:30}{cells}{_number(entry['score']):>7}{_span(entry['unrounded'])}{counts}"
-
-
-def _group_row(name: str, group: Mapping[str, Any]) -> str:
-    gap = " " * _WIDTH * len(_COLUMNS)
-    return f"{name:32}{gap}{_number(group['value'], 2):>7}{_span(group)}".rstrip()
-
-
-def _notes(config: Mapping[str, Any]) -> list[str]:
-    """Why a score is absent, what failed, and what the numbers were scored with."""
-    tasks = {task: config["tasks"][task] for task in TASKS if task in config["tasks"]}
-    lines = [f"no score for {task}: {entry['reason']}" for task, entry in tasks.items() if entry["reason"]]
-    for task, entry in tasks.items():
-        lines += [f"{task}: {entry[k]} answers {k}" for k in ("failed", "unscored") if entry[k]]
-    used = sorted({f"{name}: {sig}" for e in tasks.values() for name, sig in e["signatures"].items()})
-    return lines + [f"scored with {line}" for line in used]

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from vaeval_tasks.errors import UnknownNameError
 
-__all__ = ["FAMILIES", "GROUP", "HUB_DATASET", "TASKS", "family"]
+__all__ = ["DIALOGUE_TASK", "EMOTION_TASK", "FAMILIES", "GROUP", "HUB_DATASET", "ROLEPLAY_TASK", "TASKS", "family"]
 
 HUB_DATASET = "MathLLMs/VoiceAssistant-Eval"
 GROUP = "voiceassistant_eval"
+EMOTION_TASK, ROLEPLAY_TASK, DIALOGUE_TASK = "speaking_emotion", "speaking_roleplay", "speaking_multi_round"
+"""Tasks that are scored in a way of their own."""
 
 FAMILIES: dict[str, tuple[str, ...]] = {
     "listening": ("listening_general", "listening_music", "listening_sound", "listening_speech"),

@@ -15,7 +15,7 @@ from vaeval_tasks.errors import InputError
 from vaeval_tasks.rubrics import RUBRICS
 from vaeval_tasks.simulate.truth import LEVELS, answer_probabilities
 from vaeval_tasks.store.run import RunDir
-from vaeval_tasks.store.schema import CHECK_PREFIX, MosRating, Pair, PairKind, Prompt, Rater, Rating, Score
+from vaeval_tasks.store.schema import CHECK_PREFIX, MosRating, Pair, PairKind, Prompt, Rater, Rating
 
 __all__ = ["simulate_panel"]
 
@@ -58,7 +58,7 @@ def simulate_panel(run: RunDir, *, metric: str = "mos", raters: int = 24, streng
 def _standing(run: RunDir, metric: str) -> dict[tuple[str, str], float]:
     """The metric of every response, standardised over the run."""
     values: dict[str, float] = {
-        s.response_id: s.value for s in _scores(run) if s.metric == metric and s.value is not None
+        s.response_id: s.value for s in run.scores() if s.metric == metric and s.value is not None
     }
     # the worse copies that a study plays as checks are no configuration's answers
     responses = [r for r in run.responses() if not r.config_id.startswith(CHECK_PREFIX)]
@@ -69,10 +69,6 @@ def _standing(run: RunDir, metric: str) -> dict[tuple[str, str], float]:
     spread = float(np.std(list(found.values()))) or 1.0
     mean = float(np.mean(list(found.values())))
     return {key: (value - mean) / spread for key, value in found.items()}
-
-
-def _scores(run: RunDir) -> list[Score]:
-    return run.read("scores") if run.has("scores") else []
 
 
 def _asked(prompt: Prompt) -> list[str]:

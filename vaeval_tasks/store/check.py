@@ -44,6 +44,8 @@ def check(run: RunDir) -> list[str]:
         try:
             if table == "responses":
                 found[table] = run.responses()
+            elif table == "scores":
+                found[table] = run.scores()
             elif run.has(table):
                 found[table] = run.read(table)
         except VaevalError as error:

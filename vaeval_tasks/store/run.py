@@ -8,7 +8,7 @@
 ``responses-1.jsonl`` …   the same by the second process of a run on several, and so on
 ``attempts.jsonl``        failed attempts that were followed by another
 ``exchanges.jsonl`` …     everything sent and received, a line per attempt, audio as length and hash; never rated
-``scores.parquet``        automatic scores
+``scores.jsonl``          automatic scores, appended; compacted into ``scores.parquet`` (0.1.0 wrote only that)
 ``pairs.parquet``         the frozen design
 ``ratings.parquet`` …     the export of the collection: ratings, mos, comments, raters, assignments, events, quality
 ``judgements.jsonl``      a judge model's answers, appended; compacted into ``judge_ratings.parquet``, never mixed
@@ -222,6 +222,11 @@ class RunDir:
     def items(self) -> list[schema.Item]:
         """Return the last version of every harness document, from the logs and the table, sorted."""
         found = {(i.task, i.item_id): i for i in self._logged("items")}
+        return [found[key] for key in sorted(found)]
+
+    def scores(self) -> list[schema.Score]:
+        """Return the last score of every response by metric and signature, from the log and the table, sorted."""
+        found = {(s.response_id, s.metric, s.signature): s for s in self._logged("scores")}
         return [found[key] for key in sorted(found)]
 
     def _logged(self, table: str) -> list[Any]:

@@ -13,7 +13,8 @@ import pytest
 from vaeval_tasks.errors import ServiceError
 from vaeval_tasks.hosts.lm_eval.answer import Answer
 from vaeval_tasks.hosts.lm_eval.hooks import METRICS
-from vaeval_tasks.scoring.results import read_results, table
+from vaeval_tasks.scoring.results import read_results
+from vaeval_tasks.scoring.results_text import results_text
 from vaeval_tasks.scoring.suite import TASKS
 from vaeval_tasks.store.run import RunDir
 
@@ -49,9 +50,9 @@ def test_the_harness_averages_families_and_leaves_the_overall_to_us(whole: dict[
     listening = [results[task]["vae_score,none"] for task in TASKS if task.startswith("listening")]
     assert results["voiceassistant_eval_listening"]["vae_score,none"] == pytest.approx(sum(listening) / 4)
     assert "vae_score,none" not in results["voiceassistant_eval"]
-    groups = read_results(RunDir(whole["root"]))["configs"]["tone/default/sine"]["groups"]
-    assert groups["listening"]["value"] == pytest.approx(sum(listening) / 4)
-    families = [groups[name]["value"] for name in ("listening", "speaking", "viewing")]
+    groups = read_results(RunDir(whole["root"])).configs["tone/default/sine"].groups
+    assert groups["listening"].value == pytest.approx(sum(listening) / 4)
+    families = [groups[name].value for name in ("listening", "speaking", "viewing")]
     assert groups["overall"]["value"] == pytest.approx(sum(families) / 3)
 
 
@@ -68,7 +69,7 @@ def test_results_say_what_made_them(whole: dict[str, Any]) -> None:
 
 
 def test_the_table_has_every_row(whole: dict[str, Any]) -> None:
-    lines = table(read_results(RunDir(whole["root"]))).splitlines()
+    lines = results_text(read_results(RunDir(whole["root"]))).splitlines()
     names = [line.split()[0] for line in lines[2:19]]
     assert [n for n in names if n in TASKS] == list(TASKS)
     assert [n for n in names if n not in TASKS] == ["listening", "speaking", "viewing", "overall"]
@@ -116,7 +117,7 @@ def test_no_verdicts_means_no_score_and_a_reason(
     assert results["speaking_safety"]["vae_unjudged,none"] == 2
     assert not math.isnan(results["speaking_reasoning"]["vae_score,none"])
     assert "speaking_safety has no score: all 2 answers are unjudged" in caplog.text
-    text = table(read_results(RunDir(tmp_path)))
+    text = results_text(read_results(RunDir(tmp_path)))
     assert "no score for speaking_safety: all 2 answers are unjudged" in text
 
 
@@ -128,9 +129,9 @@ def test_a_blind_model_has_no_viewing_score(
     results = evaluate(lm, ["viewing_multi_discipline"])["results"]["viewing_multi_discipline"]
     assert math.isnan(results["vae_score,none"])
     assert scorers.judge.items == []
-    viewing = read_results(RunDir(tmp_path))["configs"]["tone/default/sine"]["groups"]["viewing"]
-    assert viewing["value"] is None
-    assert viewing["reason"].endswith("the model does not take such requests")
+    viewing = read_results(RunDir(tmp_path)).configs["tone/default/sine"].groups["viewing"]
+    assert viewing.value is None
+    assert viewing.reason.endswith("the model does not take such requests")
 
 
 def test_an_unreachable_judge_loses_nothing(

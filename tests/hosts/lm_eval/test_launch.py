@@ -66,7 +66,7 @@ def test_a_run_prints_both_tables_and_writes_everything(lm_eval_: Run, hub_folde
 
 def test_the_default_run_folder_is_named_after_the_model(lm_eval_: Run, hub_folder: Path, tmp_path: Path) -> None:
     lm_eval_("--model", "dummy", "--tasks", "speaking_safety", "--metadata", f"dataset_path={hub_folder}")
-    assert list(read_results(RunDir(tmp_path / "vaeval-runs" / "dummy"))["configs"]) == ["dummy/default/default"]
+    assert list(read_results(RunDir(tmp_path / "vaeval-runs" / "dummy")).configs) == ["dummy/default/default"]
 
 
 def test_each_replayed_folder_is_a_model_of_its_own(lm_eval_: Run, hub_folder: Path, tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_each_replayed_folder_is_a_model_of_its_own(lm_eval_: Run, hub_folder: P
     arguments = ("--tasks", "speaking_safety", "--metadata", f"dataset_path={hub_folder}")
     out = lm_eval_("--model", "vaeval-replay", "--model_args", "responses=Wavs A", *arguments)
     assert re.search(r"speaking_safety +0\.0 \[0, 0\] .* 2 +2 +0$", out, re.MULTILINE), "both answers are missing"
-    assert list(read_results(RunDir(tmp_path / "vaeval-runs" / "vaeval-replay-wavs-a"))["configs"]) == [
+    assert list(read_results(RunDir(tmp_path / "vaeval-runs" / "vaeval-replay-wavs-a")).configs) == [
         "wavs-a/default/default"
     ]
 
@@ -98,7 +98,7 @@ def test_a_config_file_keeps_its_folders_and_metadata(lm_eval_: Run, hub_folder:
     out = lm_eval_("run", "--config", "config.yaml", "--limit", "1")
     assert "|mine " in out
     assert (
-        read_results(RunDir(tmp_path / "run"))["configs"]["dummy/default/default"]["tasks"]["speaking_safety"]["n"] == 1
+        read_results(RunDir(tmp_path / "run")).configs["dummy/default/default"].tasks["speaking_safety"].scores.n == 1
     )
 
 

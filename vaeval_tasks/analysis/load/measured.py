@@ -12,23 +12,25 @@ from numpy.typing import NDArray
 from vaeval_tasks.analysis.load.ratings import Ratings
 from vaeval_tasks.analysis.load.source import Source
 from vaeval_tasks.errors import InputError
-from vaeval_tasks.store.schema import Response, Score
+from vaeval_tasks.scoring.metric import Direction
+from vaeval_tasks.scoring.registry import direction_of, label_of
+from vaeval_tasks.store.schema import Response, ResponseStatus, Score
 
-__all__ = ["LOWER_IS_BETTER", "Measured", "load_measured"]
-
-LOWER_IS_BETTER = frozenset({"latency_s", "modified_wer", "pause_share", "total_s", "wer"})
-"""Metrics of which less is better. Of all others more is taken as better: an accuracy below one half then says that
-people prefer less."""
+__all__ = ["Measured", "load_measured"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Measured:
     """One metric on every rated response."""
 
+    key: str
+    """In the score table."""
     name: str
+    """The key; with the signature where the run has several of it."""
+    label: str
+    """On a page."""
     signature: str
-    sign: int
-    """+1 where more is better, -1 where less is."""
+    direction: Direction
     values: NDArray[np.float64]
     """(prompts, configurations) in the order of the ratings; NaN where there is no value."""
     n_responses: int
@@ -38,9 +40,9 @@ class Measured:
     """Why rated responses have no value, most frequent first."""
 
     @property
-    def better(self) -> str:
-        """``higher`` or ``lower``."""
-        return "higher" if self.sign > 0 else "lower"
+    def sign(self) -> int:
+        """-1 where less is better, else +1: where neither is, an accuracy below one half says people prefer less."""
+        return -1 if self.direction is Direction.lower else 1
 
 
 def _rated(ratings: Ratings) -> NDArray[np.bool_]:
@@ -51,10 +53,17 @@ def _rated(ratings: Ratings) -> NDArray[np.bool_]:
 
 
 def _one(
-    name: str, signature: str, scores: Sequence[Score], at: dict[str, tuple[int, int]], rated: NDArray[np.bool_]
+    name: str,
+    signature: str,
+    scores: Sequence[Score],
+    at: dict[str, tuple[int, int]],
+    rated: NDArray[np.bool_],
+    failed: dict[tuple[int, int], str],
 ) -> Measured:
     values = np.full(rated.shape, np.nan)
-    why = {at[s.response_id]: s.detail or "no reason given" for s in scores if s.value is None and s.response_id in at}
+    why = failed | {
+        at[s.response_id]: s.detail or "no reason given" for s in scores if s.value is None and s.response_id in at
+    }
     for score in scores:
         if score.value is not None and score.response_id in at:
             values[at[score.response_id]] = score.value
@@ -62,9 +71,11 @@ def _one(
     missing = rated & np.isnan(values)
     reasons = Counter(why.get((int(p), int(c)), "not scored") for p, c in zip(*np.nonzero(missing), strict=True))
     return Measured(
+        key=name,
         name=name,
+        label=label_of(name),
         signature=signature,
-        sign=-1 if name in LOWER_IS_BETTER else 1,
+        direction=direction_of(name),
         values=values,
         n_responses=int(rated.sum()),
         n_scored=int(rated.sum() - missing.sum()),
@@ -84,9 +95,9 @@ def load_measured(source: Source, ratings: Ratings) -> list[Measured]:
     run = source.run
     if run is None:
         raise InputError("is a plain file; automatic scores are in a run folder", path=source.path)
-    if not run.has("scores"):
+    scores = run.scores()
+    if not scores:
         raise InputError("the run has no scores; run: vaeval score RUN", path=source.path)
-    scores: list[Score] = run.read("scores")
     responses: list[Response] = run.responses()
     prompts = {name: i for i, name in enumerate(ratings.prompts)}
     configs = {name: i for i, name in enumerate(ratings.data.entities)}
@@ -95,13 +106,18 @@ def load_measured(source: Source, ratings: Ratings) -> list[Measured]:
         for r in responses
         if not r.task and r.prompt_id in prompts and r.config_id in configs
     }
+    failed = {
+        at[r.response_id]: f"the response is {r.status}"
+        for r in responses
+        if r.response_id in at and r.status is not ResponseStatus.ok
+    }
     groups: dict[tuple[str, str], list[Score]] = {}
     for score in scores:
         groups.setdefault((score.metric, score.signature), []).append(score)
     several = {name for name, n in Counter(metric for metric, _ in groups).items() if n > 1}
     rated = _rated(ratings)
     found = [
-        _one(metric, signature, rows, at, rated)
+        _one(metric, signature, rows, at, rated, failed)
         for (metric, signature), rows in sorted(groups.items())
         if any(row.value is not None for row in rows)
     ]
@@ -112,4 +128,6 @@ def load_measured(source: Source, ratings: Ratings) -> list[Measured]:
 
 
 def _renamed(measured: Measured) -> Measured:
-    return replace(measured, name=f"{measured.name} ({measured.signature})")
+    return replace(
+        measured, **{what: f"{getattr(measured, what)} ({measured.signature})" for what in ("name", "label")}
+    )

@@ -74,7 +74,7 @@ def _coverage(found: Predictors) -> list[dict[str, Any]]:
     return [
         {
             "metric": m.name,
-            "better": m.better,
+            "better": m.direction.value,
             "n_responses": m.n_responses,
             "n_scored": m.n_scored,
             "missing": "; ".join(f"{n} {why}" for why, n in m.reasons[:4]),

@@ -200,7 +200,7 @@ def _predictors(study: _Study, rubric: str, chosen: Choices, gaps: list[Floats])
             Predictor(
                 rubric=rubric,
                 metric=metric.name,
-                better=metric.better,
+                better=metric.direction.value,
                 spearman=rho,
                 kendall=tau,
                 accuracy=accuracy,

@@ -38,7 +38,7 @@ def score_table(ratings: Ratings, metrics: Sequence[Measured], level: Level, dra
             rows.append(
                 {
                     "metric": metric.name,
-                    "better": metric.better,
+                    "better": metric.direction.value,
                     "entity": name,
                     "mean": float(means[i]) if np.isfinite(means[i]) else None,
                     "low": interval.low if interval else None,

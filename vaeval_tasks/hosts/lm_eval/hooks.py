@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,9 @@ from vaeval_tasks.hosts.lm_eval.answer import Answer
 from vaeval_tasks.hosts.lm_eval.documents import item
 from vaeval_tasks.hosts.lm_eval.journal import journal
 from vaeval_tasks.hosts.lm_eval.settings import Settings, run_folder
-from vaeval_tasks.scoring.combine import Estimate, TaskScores
+from vaeval_tasks.scoring.combine import TaskScores
+from vaeval_tasks.scoring.metric import FactorUse
+from vaeval_tasks.scoring.registry import factors
 from vaeval_tasks.scoring.results import score_run
 from vaeval_tasks.store.run import RunDir, now
 from vaeval_tasks.store.schema import ModelConfig, Response, ResponseStatus, slug
@@ -29,19 +31,21 @@ if TYPE_CHECKING:
     from vaeval_tasks.metrics.profiles import Scorers
 
 __all__ = [
+    "FACTORS",
     "METRICS",
-    "consistency",
-    "content",
     "doc_to_target",
     "doc_to_text",
     "missing",
     "process_results",
     "score",
-    "speech",
     "unjudged",
 ]
 
-METRICS = ("vae_score", "vae_content", "vae_speech", "vae_consistency", "vae_missing", "vae_unjudged")
+FACTORS = tuple(factors(None, FactorUse.product))
+"""The factors of the task score; each has an aggregation of its name here, which the YAMLs name."""
+METRICS = ("vae_score", *(f"vae_{name}" for name in FACTORS), "vae_missing", "vae_unjudged")
+
+Aggregation = Callable[[Sequence[Mapping[str, str]]], float]
 
 log = logging.getLogger(__name__)
 
@@ -120,30 +124,23 @@ def _scores(records: Sequence[Mapping[str, str]]) -> TaskScores:
     return _evaluate(first["run"], tuple(sorted({r["response_id"] for r in records})), first["settings"])
 
 
-def _value(estimate: Estimate | None) -> float:
-    # not a number is how the harness shows a value that is absent; a group of such tasks shows it too
-    return math.nan if estimate is None else estimate.value
-
-
 def score(records: Sequence[Mapping[str, str]]) -> float:
     """Return the task's score, the product of the rounded factors; NaN where a factor is absent."""
     value = _scores(records).score
     return math.nan if value is None else value
 
 
-def content(records: Sequence[Mapping[str, str]]) -> float:
-    """Return the task's content score; NaN where no answer was judged."""
-    return _value(_scores(records).content)
+def __getattr__(name: str) -> Aggregation:
+    """Return the aggregation of a factor: its value for a task, NaN where no answer has one."""
+    if name not in FACTORS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
+    def aggregate(records: Sequence[Mapping[str, str]]) -> float:
+        estimate = _scores(records).factors[name]
+        # not a number is how the harness shows a value that is absent; a group of such tasks shows it too
+        return math.nan if estimate is None else estimate.value
 
-def speech(records: Sequence[Mapping[str, str]]) -> float:
-    """Return the task's speech quality."""
-    return _value(_scores(records).speech)
-
-
-def consistency(records: Sequence[Mapping[str, str]]) -> float:
-    """Return the task's consistency of text and sound."""
-    return _value(_scores(records).consistency)
+    return aggregate
 
 
 def missing(records: Sequence[Mapping[str, str]]) -> float:

@@ -21,7 +21,8 @@ from vaeval_tasks import paths
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.hosts.lm_eval.register import MODELS, register
 from vaeval_tasks.hosts.lm_eval.settings import SCORING, Settings, rank, run_folder
-from vaeval_tasks.scoring.results import read_results, table
+from vaeval_tasks.scoring.results import read_results
+from vaeval_tasks.scoring.results_text import results_text
 from vaeval_tasks.scoring.suite import FAMILIES, GROUP, TASKS
 from vaeval_tasks.store.run import RunDir
 
@@ -149,7 +150,7 @@ def _prepare(parsed: Namespace, config: dict[str, Any]) -> Path:
 def _conclude(root: Path) -> None:
     run = RunDir(root)
     results = read_results(run)
-    if results["configs"]:
-        print(table(results))
+    if results.configs:
+        print(results_text(results))
     if run.responses():  # else none of the tasks was ours
-        print(f"answers{', scores and results.json' if results['configs'] else ''}: {root}")
+        print(f"answers{', scores and results.json' if results.configs else ''}: {root}")

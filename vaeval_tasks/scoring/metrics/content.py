@@ -1,0 +1,73 @@
+"""Whether the answer is right or good, by a judge who reads its text."""
+
+from __future__ import annotations
+
+from vaeval_tasks.metrics.backends import Judge, JudgeItem, Scored
+from vaeval_tasks.scoring.metric import (
+    Direction,
+    MetricFamily,
+    ResponseMetric,
+    ScoringBatch,
+    ScoringJob,
+    TaskFactor,
+    own_text,
+)
+from vaeval_tasks.scoring.suite import DIALOGUE_TASK
+from vaeval_tasks.store.schema import ResponseStatus
+
+__all__ = ["METRICS"]
+
+
+def _content(batch: ScoringBatch) -> list[Scored]:
+    judge: Judge = batch.backend
+    answers = [_answer(job, batch) for job in batch.jobs]
+    asked = [_item(job, answer, batch) for job, answer in zip(batch.jobs, answers, strict=True) if answer]
+    verdicts = iter(judge.judge(asked) if asked else [])
+    # an answer of no words is wrong without asking
+    return [next(verdicts) if answer else Scored(value=0.0, detail="no answer") for answer in answers]
+
+
+def _answer(job: ScoringJob, batch: ScoringBatch) -> str:
+    """What the judge reads: the model's own text, or the transcript of sound that came without; empty for none."""
+    response = job.response
+    if response.status in (ResponseStatus.error, ResponseStatus.timeout):
+        return ""
+    text = own_text(response) or batch.detail(job, "wer")
+    if job.item.task != DIALOGUE_TASK or len(response.turn_texts) < 2 or not text:
+        return text
+    questions = job.item.question.split("\n")
+    answers = [*response.turn_texts[:-1], text]
+    pairs = zip(questions + [""] * (len(answers) - len(questions)), answers, strict=False)
+    return "\n".join(f"User: {question}\nAssistant: {answer}" for question, answer in pairs)
+
+
+def _item(job: ScoringJob, answer: str, batch: ScoringBatch) -> JudgeItem:
+    return JudgeItem(
+        task=job.item.task,
+        question=job.item.question,
+        answer=answer,
+        references=job.item.references,
+        system_prompt=job.item.system_prompt,
+        user_emotion=job.item.user_emotion,
+        assistant_emotions=batch.detail(job, "emotion"),
+    )
+
+
+METRICS = (
+    ResponseMetric(
+        key="content",
+        label="Judge correctness",
+        about="1 or 0 by the judge, none where it gave no verdict",
+        direction=Direction.higher,
+        family=MetricFamily.judge,
+        place=10,
+        score=_content,
+        backend="judge",
+        # a verdict on empathy depends on the emotions that the judge was told too
+        sign=lambda scorers, task: scorers.content_signature(task),
+        studies=False,
+        ask_again=True,
+        factor=TaskFactor(name="content", gain=100),
+    ),
+)
+"""What a judge says of the words."""

@@ -1,0 +1,73 @@
+"""The results of a run as the text that a terminal shows."""
+
+from __future__ import annotations
+
+from vaeval_tasks.scoring.combine import BootstrapEstimate, GroupScore
+from vaeval_tasks.scoring.registry import factors
+from vaeval_tasks.scoring.results import ConfigResults, RunResults, TaskResult
+from vaeval_tasks.scoring.suite import FAMILIES, TASKS
+
+__all__ = ["results_text"]
+
+_NAME, _WIDTH = 32, 17
+
+
+def results_text(results: RunResults) -> str:
+    """Return the scores of each configuration: 13 task rows, three family rows and one overall, then notes."""
+    return "\n\n".join("\n".join(_block(name, config)) for name, config in results.configs.items())
+
+
+def _block(name: str, config: ConfigResults) -> list[str]:
+    columns = tuple(factors())
+    groups = config.groups
+    head = "".join(f"{column:>{_WIDTH}}" for column in columns)
+    lines = [
+        name,
+        f"{'':{_NAME}}{head}{'score':>7}{'95 % interval':>{_WIDTH}}{'n':>6}{'missing':>9}{'unjudged':>10}",
+    ]
+    for family, members in FAMILIES.items():
+        lines += [_task_row(task, config.tasks.get(task), columns) for task in members]
+        lines.append(_group_row(family, groups[family], columns))
+    return [*lines, _group_row("overall", groups["overall"], columns), *_notes(config)]
+
+
+def _number(value: float | None, digits: int = 1) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def _cell(estimate: BootstrapEstimate | None) -> str:
+    if estimate is None:
+        return "-".rjust(_WIDTH)
+    return f"{estimate.value:.1f} [{estimate.low:.0f}, {estimate.high:.0f}]".rjust(_WIDTH)
+
+
+def _span(entry: BootstrapEstimate | GroupScore | None) -> str:
+    if entry is None or entry.low is None or entry.high is None:
+        return " " * _WIDTH
+    return f"[{entry.low:.1f}, {entry.high:.1f}]".rjust(_WIDTH)
+
+
+def _task_row(task: str, result: TaskResult | None, columns: tuple[str, ...]) -> str:
+    name = f"  {task:{_NAME - 2}}"
+    if result is None:
+        return f"{name}{'not run':>{_WIDTH}}"
+    found = result.scores
+    cells = "".join(_cell(found.factors.get(column)) for column in columns)
+    counts = f"{found.n:>6}{found.missing:>9}{found.unjudged:>10}"
+    return f"{name}{cells}{_number(found.score):>7}{_span(found.unrounded)}{counts}"
+
+
+def _group_row(name: str, group: GroupScore, columns: tuple[str, ...]) -> str:
+    gap = " " * _WIDTH * len(columns)
+    return f"{name:{_NAME}}{gap}{_number(group.value, 2):>7}{_span(group)}".rstrip()
+
+
+def _notes(config: ConfigResults) -> list[str]:
+    """Why a score is absent, what failed, and what the numbers were scored with."""
+    tasks = {task: config.tasks[task].scores for task in TASKS if task in config.tasks}
+    lines = [f"no score for {task}: {found.reason}" for task, found in tasks.items() if found.reason]
+    for task, found in tasks.items():
+        counts = {"failed": found.failed, "unscored": found.unscored}
+        lines += [f"{task}: {n} answers {what}" for what, n in counts.items() if n]
+    used = sorted({f"{name}: {sig}" for found in tasks.values() for name, sig in found.signatures.items()})
+    return lines + [f"scored with {line}" for line in used]
