@@ -9,26 +9,14 @@ from vaeval_tasks.analysis.table import Table
 from vaeval_tasks.report.figures import row_shades
 from vaeval_tasks.report.records import Grid
 from vaeval_tasks.rubrics import BY_KEY
+from vaeval_tasks.scoring.registry import response_metrics
 
 __all__ = ["METRICS", "Shown", "grid", "sentences", "wide_grid"]
 
 Shown = str | tuple[str, str, str]
 """A column, or the columns of a number and the two ends of its interval, which are shown as one."""
 
-METRICS = {
-    "audible": "Audible",
-    "content": "Judge correctness",
-    "latency_s": "Latency (s)",
-    "mos": "Predicted MOS",
-    "pause_share": "Share of pauses",
-    "rms_dbfs": "Level (dBFS)",
-    "seconds": "Length (s)",
-    "similarity": "Speaker similarity",
-    "total_s": "Time to the end (s)",
-    "wer": "Modified WER",
-    "words": "Length (words)",
-    "words_per_minute": "Words per minute",
-}
+METRICS = {metric.key: metric.label for metric in response_metrics()}
 """How the metrics of our own verbs are called on the page."""
 _WEIGHTED = re.compile(rf"\b({'|'.join(METRICS)})(?= [+-]\d)")
 

@@ -1,4 +1,4 @@
-"""What a metric of a response is: one record that says what it is called, what it scores, how it runs and how it counts.
+"""What a metric of a response is: one record that says how it is called, what it scores, how it runs and counts.
 
 The records stand in the modules of :mod:`vaeval_tasks.scoring.metrics`, one list ``METRICS`` a module, and are found by
 :mod:`vaeval_tasks.scoring.registry`. Passes, task scores, results, tables and the board read them; none of these names

@@ -61,9 +61,8 @@ def _one(
     failed: dict[tuple[int, int], str],
 ) -> Measured:
     values = np.full(rated.shape, np.nan)
-    why = failed | {
-        at[s.response_id]: s.detail or "no reason given" for s in scores if s.value is None and s.response_id in at
-    }
+    told = {at[s.response_id]: s.detail or "no reason given" for s in scores if s.value is None and s.response_id in at}
+    why = failed | told
     for score in scores:
         if score.value is not None and score.response_id in at:
             values[at[score.response_id]] = score.value
@@ -128,6 +127,5 @@ def load_measured(source: Source, ratings: Ratings) -> list[Measured]:
 
 
 def _renamed(measured: Measured) -> Measured:
-    return replace(
-        measured, **{what: f"{getattr(measured, what)} ({measured.signature})" for what in ("name", "label")}
-    )
+    told = f" ({measured.signature})"
+    return replace(measured, name=measured.name + told, label=measured.label + told)
