@@ -28,7 +28,8 @@ def response_metrics() -> tuple[ResponseMetric, ...]:
     """Return every metric, in the order of their places.
 
     Raises:
-        ValueError: two records share a key, or two factors a name; a defect of the modules.
+        ValueError: two records share a key, two factors a name, or a record has nothing to sign its scores with; a
+            defect of the modules.
     """
     found: list[ResponseMetric] = []
     for module in pkgutil.iter_modules(metrics.__path__, f"{metrics.__name__}."):
@@ -36,6 +37,8 @@ def response_metrics() -> tuple[ResponseMetric, ...]:
     for names in ([m.key for m in found], [m.factor.name for m in found if m.factor is not None]):
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"two metrics are called {twice[0]!r}")
+    if unsigned := [m.key for m in found if not m.backend and not m.rule]:
+        raise ValueError(f"the metric {unsigned[0]!r} has neither a backend nor a rule: nothing signs its scores")
     return tuple(sorted(found, key=lambda metric: (metric.place, metric.key)))
 
 
