@@ -124,7 +124,9 @@ def test_roleplay_weighs_each_verdict_by_similarity() -> None:
 
 
 def test_what_is_absent_says_why() -> None:
-    assert combine("speaking_safety", []).reason == "the model does not take such requests"
+    nothing = combine("speaking_safety", [])
+    assert nothing.reason == "the model does not take such requests"
+    assert nothing.factors == dict.fromkeys(("content", "speech", "consistency", "similarity"))
     unjudged = combine("speaking_safety", [scored(audible=True, mos=4, wer=0)] * 2)
     assert (unjudged.score, unjudged.unjudged, unjudged.reason) == (None, 2, "all 2 answers are unjudged")
     assert unjudged.factors["speech"] is not None

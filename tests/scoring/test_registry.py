@@ -77,7 +77,7 @@ def test_the_table_of_the_readme_is_that_of_the_records() -> None:
 
 
 def test_a_score_that_is_none_of_ours_is_called_by_its_key_and_has_no_direction() -> None:
-    assert (label_of("wer"), direction_of("wer")) == ("Modified WER", Direction.lower)
+    assert (label_of("wer"), direction_of("wer")) == ("Modified WER", Direction.less)
     assert (label_of("loudness"), direction_of("loudness")) == ("loudness", Direction.neither)
     assert find_metric("loudness") is None
 

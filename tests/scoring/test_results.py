@@ -76,13 +76,46 @@ def test_changed_scorers_are_told(run: RunDir) -> None:
     assert changed_scorers(read_results(run), made) == []
 
 
-def test_results_that_cannot_be_read(tmp_path: Path) -> None:
-    (tmp_path / "results.json").write_text("{")
-    with pytest.raises(InputError, match="cannot be read as JSON"):
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"{", "cannot be read as JSON"),
+        (b"\xff{}", "cannot be read as JSON"),
+        (b'{"version": 9}', "newer vaeval"),
+        (b"[]", "must be an object, not list"),
+        (b'{"configs": []}', "field 'configs': must be an object"),
+        (b'{"configs": {"m": {"tasks": {"t": 3}}}}', "field 'configs.m.tasks.t': must be an object"),
+        (b'{"configs": {"m": {"tasks": {"t": {"task": "t", "n": "two"}}}}}', "tasks.t.n': has the wrong type: 'two'"),
+    ],
+)
+def test_results_that_cannot_be_read(tmp_path: Path, text: bytes, message: str) -> None:
+    (tmp_path / "results.json").write_bytes(text)
+    with pytest.raises(InputError, match=rf"results\.json.*{message}"):
         read_results(RunDir(tmp_path))
-    (tmp_path / "results.json").write_text('{"version": 9}')
-    with pytest.raises(InputError, match="newer vaeval"):
-        read_results(RunDir(tmp_path))
+
+
+def test_a_factor_that_is_no_number_is_refused(run: RunDir) -> None:
+    score_run(run, run.responses(), judged("one"))
+    path = run.root / "results.json"
+    results = json.loads(path.read_text())
+    results["configs"]["m/d/d"]["tasks"]["speaking_safety"]["content"]["value"] = "high"
+    path.write_text(json.dumps(results))
+    with pytest.raises(InputError, match=r"tasks\.speaking_safety\.content': is no estimate: .*'value'.*got 'high'"):
+        read_results(run)
+
+
+def test_the_file_is_that_of_0_1_0(run: RunDir) -> None:
+    """Its readers know these fields of a task and no others."""
+    score_run(run, run.responses(), judged("one"))
+    results = json.loads((run.root / "results.json").read_text())
+    assert (results["version"], set(results)) == (1, {"version", "configs", "software", "methodology", "made"})
+    config = results["configs"]["m/d/d"]
+    assert set(config) == {"tasks", "groups", "model_config"}
+    assert set(config["tasks"]["speaking_safety"]) == {
+        "task", "n", "content", "speech", "consistency", "similarity", "unrounded", "score", "missing", "unjudged",
+        "unscored", "failed", "reason", "signatures", "data_revision", "seed",
+    }  # fmt: skip
+    assert set(config["groups"]) == {"listening", "speaking", "viewing", "overall"}
 
 
 def test_the_table_shows_what_is_absent(run: RunDir) -> None:

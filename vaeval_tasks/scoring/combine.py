@@ -137,7 +137,9 @@ def combine(
     """
     signatures = dict(signatures or {})
     if not items:
-        return TaskScores(task=task, n=0, reason="the model does not take such requests", signatures=signatures)
+        none = dict.fromkeys(factors())
+        reason = "the model does not take such requests"
+        return TaskScores(task=task, n=0, factors=none, reason=reason, signatures=signatures)
     columns = _columns(task, items)
     rng = np.random.default_rng([seed, zlib.crc32(task.encode())])
     counts = rng.multinomial(len(items), np.full(len(items), 1 / len(items)), size=replicates).astype(np.float64)

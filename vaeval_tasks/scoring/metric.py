@@ -39,8 +39,8 @@ AUDIBLE = "audible"
 class Direction(StrEnum):
     """Which values of a metric are better."""
 
-    higher = "higher"
-    lower = "lower"
+    more = "higher"
+    less = "lower"
     neither = "neither"
 
 

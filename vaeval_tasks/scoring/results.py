@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from vaeval_tasks import __version__
-from vaeval_tasks.errors import InputError
+from vaeval_tasks.errors import InputError, VaevalError
 from vaeval_tasks.files import write_text
 from vaeval_tasks.scoring import combine
 from vaeval_tasks.scoring.combine import BootstrapEstimate, GroupScore, ItemScores, TaskScores
@@ -18,6 +18,7 @@ from vaeval_tasks.scoring.score_log import ScoreLog
 from vaeval_tasks.scoring.scores import score_responses, scored_with, scoring_jobs
 from vaeval_tasks.store.run import RunDir, now
 from vaeval_tasks.store.schema import CHECK_PREFIX, Response, ResponseStatus
+from vaeval_tasks.store.tables import from_row
 
 if TYPE_CHECKING:
     from vaeval_tasks.metrics.profiles import Scorers
@@ -36,8 +37,6 @@ __all__ = [
 RESULTS_VERSION = 1
 METHODOLOGY = "VoiceAssistant-Eval, arXiv 2509.22651v1, as vaeval reads it (1)"
 FILE = "results.json"
-
-R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +120,17 @@ def _config(entry: Any, place: str, path: Path | None) -> ConfigResults:
     )
 
 
-_PLAIN = {f.name for f in fields(TaskScores)} - {"factors"}
+_PLAIN: dict[str, type | tuple[type, ...]] = {
+    "task": str,
+    "n": int,
+    "score": (int, float, type(None)),
+    "missing": int,
+    "unjudged": int,
+    "unscored": int,
+    "failed": int,
+    "reason": str,
+    "signatures": dict,
+}
 
 
 def _task(entry: Any, place: str, path: Path | None) -> TaskResult:
@@ -129,21 +138,21 @@ def _task(entry: Any, place: str, path: Path | None) -> TaskResult:
     rest = dict(_mapping(entry, place, path))
     revision, seed = rest.pop("data_revision", None), rest.pop("seed", 0)
     plain = {name: rest.pop(name) for name in _PLAIN if name in rest}
-    plain["unrounded"] = _estimate(plain.get("unrounded"), f"{place}.unrounded", path)
+    for name, kind in _PLAIN.items():
+        if not isinstance(plain.get(name), kind):
+            raise InputError(f"has the wrong type: {plain.get(name)!r}", path=path, field=f"{place}.{name}")
     estimates = {name: _estimate(value, f"{place}.{name}", path) for name, value in rest.items()}
-    scores = _record(TaskScores, {**plain, "factors": estimates}, place, path)
+    scores = TaskScores(**plain, unrounded=estimates.pop("unrounded", None), factors=estimates)
     return TaskResult(scores=scores, data_revision=revision, seed=seed)
 
 
 def _estimate(value: Any, place: str, path: Path | None) -> BootstrapEstimate | None:
-    return None if value is None else _record(BootstrapEstimate, _mapping(value, place, path), place, path)
-
-
-def _record(record: type[R], values: dict[str, Any], place: str, path: Path | None) -> R:
+    if value is None:
+        return None
     try:
-        return record(**values)
-    except TypeError as error:
-        raise InputError(f"does not hold the fields it must ({error})", path=path, field=place) from None
+        return from_row(BootstrapEstimate, _mapping(value, place, path))
+    except VaevalError as error:
+        raise InputError(f"is no estimate: {error}", path=path, field=place) from None
 
 
 def read_results(run: RunDir) -> RunResults:

@@ -53,7 +53,7 @@ def test_the_harness_averages_families_and_leaves_the_overall_to_us(whole: dict[
     groups = read_results(RunDir(whole["root"])).configs["tone/default/sine"].groups
     assert groups["listening"].value == pytest.approx(sum(listening) / 4)
     families = [groups[name].value for name in ("listening", "speaking", "viewing")]
-    assert groups["overall"]["value"] == pytest.approx(sum(families) / 3)
+    assert groups["overall"].value == pytest.approx(sum(families) / 3)
 
 
 def test_results_say_what_made_them(whole: dict[str, Any]) -> None:

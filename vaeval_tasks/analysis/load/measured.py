@@ -42,7 +42,7 @@ class Measured:
     @property
     def sign(self) -> int:
         """-1 where less is better, else +1: where neither is, an accuracy below one half says people prefer less."""
-        return -1 if self.direction is Direction.lower else 1
+        return -1 if self.direction is Direction.less else 1
 
 
 def _rated(ratings: Ratings) -> NDArray[np.bool_]:

@@ -99,12 +99,12 @@ def _m(key: str, place: int, measure: _Measure, *, sound: bool = False, **about:
 METRICS = (
     _m(
         "latency_s", 110, lambda response, _: _or(response.first_audio_s, "not recorded"),
-        label="Latency (s)", unit="s", direction=Direction.lower,
+        label="Latency (s)", unit="s", direction=Direction.less,
         about="seconds from the end of the request to the first audio, as it was recorded",
     ),
     _m(
         "total_s", 120, lambda response, _: _or(response.total_s, "not recorded"),
-        label="Time to the end (s)", unit="s", direction=Direction.lower,
+        label="Time to the end (s)", unit="s", direction=Direction.less,
         about="seconds from the end of the request to the end of the answer",
     ),
     _m(
@@ -127,7 +127,7 @@ METRICS = (
     ),
     _m(
         "pause_share", 170, partial(_of_sound, pause_share), sound=True,
-        label="Share of pauses", direction=Direction.lower,
+        label="Share of pauses", direction=Direction.less,
         about="share of quieter frames between the first and the last of them, 0 to 1",
     ),
 )  # fmt: skip
