@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from vaeval_tasks.analysis.load.entities import Level
-from vaeval_tasks.analysis.load.measured import Measured
+from vaeval_tasks.analysis.load.measured import MeasuredMetric
 from vaeval_tasks.analysis.load.ratings import Ratings
 from vaeval_tasks.analysis.predict.combinations import combine
 from vaeval_tasks.analysis.predict.pairs import accuracy_ceiling, calibration, choices, differences
@@ -17,6 +17,7 @@ from vaeval_tasks.analysis.predict.predictor_tables import predictor_tables, pre
 from vaeval_tasks.analysis.predict.predictors import Predictor, Predictors, predict
 from vaeval_tasks.analysis.predict.systems import ceiling
 from vaeval_tasks.analysis.table import plain
+from vaeval_tasks.scoring.metric import Direction
 from vaeval_tasks.stats import Draws, comparisons
 from vaeval_tasks.stats.rank_correlation import rank_correlations
 
@@ -29,14 +30,15 @@ class Planted:
     """Ratings that follow ``good`` (and something unmeasured), and the true correlation of each metric."""
 
     ratings: Ratings
-    metrics: list[Measured]
+    metrics: list[MeasuredMetric]
     truth: dict[str, float]
 
 
-def measured(name: str, values: np.ndarray, rated: np.ndarray) -> Measured:
+def measured(name: str, values: np.ndarray, rated: np.ndarray) -> MeasuredMetric:
     kept = np.where(rated, values, np.nan)
     n = int(np.isfinite(kept).sum())
-    return Measured(name=name, signature="s", sign=1, values=kept, n_responses=int(rated.sum()), n_scored=n)
+    about = {"key": name, "name": name, "label": name, "signature": "s", "direction": Direction.more}
+    return MeasuredMetric(**about, values=kept, n_responses=int(rated.sum()), n_scored=n)  # type: ignore[arg-type]
 
 
 def plant(seed: int, *, unmeasured: float, models: int = 7) -> Planted:

@@ -3,7 +3,7 @@
 Run: python tests/benchmarks/score_log.py.
 
 The scorers cost nothing, so what is left is the score log and its compaction. The limit of the ratio is 8 (there are
-7.8 times as many responses); a table that is written whole for every batch costs about 60 times as much.
+7.8 times as many responses). 0.1.0 wrote the table whole for every batch: 47 times the bytes, 38 times the seconds.
 """
 
 from __future__ import annotations

@@ -16,11 +16,11 @@ from vaeval_tasks.scoring.metric import Direction
 from vaeval_tasks.scoring.registry import direction_of, label_of
 from vaeval_tasks.store.schema import Response, ResponseStatus, Score
 
-__all__ = ["Measured", "load_measured"]
+__all__ = ["MeasuredMetric", "load_measured"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Measured:
+class MeasuredMetric:
     """One metric on every rated response."""
 
     key: str
@@ -59,7 +59,7 @@ def _one(
     at: dict[str, tuple[int, int]],
     rated: NDArray[np.bool_],
     failed: dict[tuple[int, int], str],
-) -> Measured:
+) -> MeasuredMetric:
     values = np.full(rated.shape, np.nan)
     told = {at[s.response_id]: s.detail or "no reason given" for s in scores if s.value is None and s.response_id in at}
     why = failed | told
@@ -69,7 +69,7 @@ def _one(
     values[~rated] = np.nan
     missing = rated & np.isnan(values)
     reasons = Counter(why.get((int(p), int(c)), "not scored") for p, c in zip(*np.nonzero(missing), strict=True))
-    return Measured(
+    return MeasuredMetric(
         key=name,
         name=name,
         label=label_of(name),
@@ -82,7 +82,7 @@ def _one(
     )
 
 
-def load_measured(source: Source, ratings: Ratings) -> list[Measured]:
+def load_measured(source: Source, ratings: Ratings) -> list[MeasuredMetric]:
     """Return every metric of a run's scores.
 
     Scores of different signatures do not compare: each is a metric of its own. Metrics without one value (those that
@@ -126,6 +126,6 @@ def load_measured(source: Source, ratings: Ratings) -> list[Measured]:
     return out
 
 
-def _renamed(measured: Measured) -> Measured:
+def _renamed(measured: MeasuredMetric) -> MeasuredMetric:
     told = f" ({measured.signature})"
     return replace(measured, name=measured.name + told, label=measured.label + told)

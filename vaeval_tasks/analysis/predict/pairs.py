@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from vaeval_tasks.analysis.load.measured import Measured
+from vaeval_tasks.analysis.load.measured import MeasuredMetric
 from vaeval_tasks.stats import Comparisons, Draws, Interval, percentile_interval
 from vaeval_tasks.stats.draws import lanes
 
@@ -78,7 +78,7 @@ def choices(data: Comparisons, rubric: str) -> Choices:
     )
 
 
-def differences(chosen: Choices, metric: Measured) -> Floats:
+def differences(chosen: Choices, metric: MeasuredMetric) -> Floats:
     """Return the metric of ``a`` less that of ``b`` per row, positive where ``a`` has the better value; NaN without."""
     return metric.sign * (metric.values[chosen.prompt, chosen.a] - metric.values[chosen.prompt, chosen.b])
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from vaeval_tasks.analysis.load.entities import Level, default_level, entity_names
-from vaeval_tasks.analysis.load.measured import Measured
+from vaeval_tasks.analysis.load.measured import MeasuredMetric
 from vaeval_tasks.analysis.load.ratings import Ratings
 from vaeval_tasks.analysis.predict.combinations import combine
 from vaeval_tasks.analysis.predict.pairs import (
@@ -104,7 +104,7 @@ class Predictors:
     level: Level
     rows: tuple[Predictor, ...]
     combined: tuple[Combined, ...]
-    metrics: tuple[Measured, ...]
+    metrics: tuple[MeasuredMetric, ...]
     words: tuple[str, ...]
     """How far the numbers can be trusted, in sentences."""
     draws: Draws
@@ -148,7 +148,7 @@ class _Study:
     resamples: Resamples
     entity: NDArray[np.int64]
     model: tuple[int, ...]
-    metrics: tuple[Measured, ...]
+    metrics: tuple[MeasuredMetric, ...]
     means: tuple[Floats, ...]
     drawn_means: tuple[Floats, ...]
     systems: SystemDraws
@@ -158,7 +158,7 @@ class _Study:
 def _prepare(
     ratings: Ratings,
     level: Level,
-    metrics: Sequence[Measured],
+    metrics: Sequence[MeasuredMetric],
     draws: Draws,
     threads: int | None,
     progress: Callable[[int], object] | None,
@@ -248,7 +248,7 @@ def _combined(study: _Study, rubric: str, chosen: Choices, gaps: list[Floats], h
 
 def predict(
     ratings: Ratings,
-    metrics: Sequence[Measured],
+    metrics: Sequence[MeasuredMetric],
     rubrics: Sequence[str],
     *,
     level: Level,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from vaeval_tasks.analysis.load.entities import Level, entity_names
-from vaeval_tasks.analysis.load.measured import Measured
+from vaeval_tasks.analysis.load.measured import MeasuredMetric
 from vaeval_tasks.analysis.load.ratings import Ratings
 from vaeval_tasks.analysis.predict.systems import metric_means
 from vaeval_tasks.analysis.table import Table
@@ -18,7 +18,7 @@ from vaeval_tasks.stats.draws import Scheme, lanes
 __all__ = ["score_table"]
 
 
-def score_table(ratings: Ratings, metrics: Sequence[Measured], level: Level, draws: Draws) -> Table:
+def score_table(ratings: Ratings, metrics: Sequence[MeasuredMetric], level: Level, draws: Draws) -> Table:
     """Return the mean of each metric per entity, with the interval of a prompt bootstrap.
 
     A response without a score is left out of the mean and counted; it is never taken as 0.
