@@ -62,8 +62,6 @@ def plant(seed: int, *, unmeasured: float, models: int = 7) -> Planted:
         data=data,
         prompts=tuple(f"p{i}" for i in range(PROMPTS)),
         raters=tuple(f"r{i}" for i in range(RATERS)),
-        has_raters=True,
-        has_prompts=True,
     )
     rated = np.zeros((PROMPTS, n), dtype=bool)
     rated[prompt, a] = rated[prompt, b] = True

@@ -112,7 +112,7 @@ def test_a_replicate_whose_entities_fall_apart_is_ridged() -> None:
     a, b, rater, prompt, score, weight = zip(*rows, strict=True)
     data = comparisons(entities=["w", "x", "y", "z"], a=a, b=b, score=score, rater=rater, prompt=prompt, scale=3)
     data = replace(data, weight=np.array(weight))
-    got = bootstrap(data, Draws(replicates=2000, seed=265), engine=Engine.bradley_terry)
+    got = bootstrap(data, Draws(replicates=2000, seed=265), engine=Engine.fractional)
     seen = ~got.absent
     assert got.ridged.any()
     assert np.isfinite(got.strengths[seen]).all()

@@ -29,7 +29,7 @@ def test_an_entity_without_a_comparison_is_named() -> None:
         fit(data, "overall")
 
 
-@pytest.mark.parametrize("engine", [Engine.ordinal, Engine.bradley_terry])
+@pytest.mark.parametrize("engine", [Engine.ordinal, Engine.fractional])
 def test_an_undefeated_entity_is_named_and_a_ridge_gives_a_number(engine: Engine) -> None:
     data = pairs([("w", "x", 1), ("w", "y", 1), ("x", "y", 1), ("y", "x", 1)], "wxy", scale=1)
     with pytest.raises(EstimationError, match=r"'w' won every comparison with 'x', 'y' .*--ridge"):

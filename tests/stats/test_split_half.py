@@ -8,7 +8,7 @@ from scipy.stats import spearmanr
 
 from vaeval_tasks.stats import Comparisons, fit, rater_halves, spearman, split_half
 from vaeval_tasks.stats.draws import halves
-from vaeval_tasks.stats.ranks import row_spearman
+from vaeval_tasks.stats.rank_correlation import row_spearman
 
 STRENGTHS = [[0.6, 0.3, 0.0, -0.3, -0.6], [0.1, 0.0, 0.05, -0.1, -0.05]]
 

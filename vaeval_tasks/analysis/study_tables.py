@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -18,19 +18,19 @@ from vaeval_tasks.analysis.agree.rubric_groups import (
 from vaeval_tasks.analysis.comments.lexicon import load_lexicon
 from vaeval_tasks.analysis.comments.themes import load_comments, theme_rows
 from vaeval_tasks.analysis.load.entities import Level, default_level, tells_models
-from vaeval_tasks.analysis.load.ratings import Ratings, load_ratings, restrict
+from vaeval_tasks.analysis.load.ratings import Ratings, load_ratings
 from vaeval_tasks.analysis.load.source import Source
 from vaeval_tasks.analysis.mos.mos_tables import table_a4, table_a5, table_a6, table_a7, table_a10
 from vaeval_tasks.analysis.mos.opinions import MosTable, load_mos, mos_rows, mos_table
 from vaeval_tasks.analysis.pool import pool_table, prompt_table
-from vaeval_tasks.analysis.rank.board import Board, Settings, rank
+from vaeval_tasks.analysis.rank.board import Board, rank_able
 from vaeval_tasks.analysis.rank.board_tables import board_table
 from vaeval_tasks.analysis.rank.engines import engine_table
 from vaeval_tasks.analysis.rank.margins import head_to_head_table, margin_table, model_margins
 from vaeval_tasks.analysis.rank.slices import slice_table
 from vaeval_tasks.analysis.table import Table
 from vaeval_tasks.errors import EstimationError
-from vaeval_tasks.stats import Draws, Progress, RubricClusters, fit_all
+from vaeval_tasks.stats import Draws, Progress, RankSettings, RubricClusters
 
 __all__ = ["StudyTables", "study_tables"]
 
@@ -139,32 +139,9 @@ def _clusters(study: _Study) -> RubricClusters:
     )
 
 
-def _board(study: _Study, level: Level, settings: Settings) -> Board:
-    """Return the board of the rubrics that have a finite estimate, with a note on each other.
-
-    Raises:
-        EstimationError: no rubric has one.
-    """
-
-    def of(rubrics: Sequence[str]) -> Board:
-        return rank(study.ratings, level=level, rubrics=rubrics, settings=settings, progress=study.progress)
-
-    try:
-        return of(study.rubrics)
-    except EstimationError:
-        data = study.ratings.at(level)
-        able, notes = [], []
-        for rubric in study.rubrics:
-            try:
-                fit_all(restrict(data, [rubric]), engine=settings.engine, ridge=settings.ridge)
-            except EstimationError as error:
-                notes.append(str(error))
-            else:
-                able.append(rubric)
-        if not able or not notes:  # nothing to rank, or too little for any rubric
-            raise
-    board = of(able)
-    return replace(board, notes=(*board.notes, *notes))
+def _board(study: _Study, level: Level, settings: RankSettings) -> Board:
+    """Return the board of the rubrics that have a finite estimate; see :func:`rank_able`."""
+    return rank_able(study.ratings, level=level, rubrics=study.rubrics, settings=settings, progress=study.progress)
 
 
 def _order(study: _Study, board: Callable[[], Board]) -> list[str]:
@@ -221,7 +198,7 @@ def study_tables(
 def _wanted(study: _Study) -> dict[str, tuple[str, Callable[[], Table]]]:
     """Return each table's name, why it cannot be made (empty if it can), and how to make it."""
     source, ratings, rubrics, draws = study.source, study.ratings, study.rubrics, study.draws
-    settings = Settings(resamples=draws.replicates, seed=draws.seed)
+    settings = RankSettings(resamples=draws.replicates, seed=draws.seed)
     board = cache(lambda: _board(study, study.top, settings))
     order = _order(study, board)
     mos = mos_rows(study.mos.at(study.top), study.mos.data.rubrics, draws) if study.mos else []

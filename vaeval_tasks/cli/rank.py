@@ -37,7 +37,7 @@ __all__ = ["rank"]
     type=click.Choice(["bootstrap", "sandwich", "iid"]),
     default="bootstrap",
     show_default=True,
-    help="Rater-and-prompt bootstrap (as published), two-way clustered sandwich, or independent sessions.",
+    help="Bootstrap (as published) or sandwich, of raters and prompts where both are named; or independent ratings.",
 )
 @resample_options
 @click.option("--ridge", type=FiniteRange(min=0), default=0.0, help="Penalty where no finite fit exists. [0]")
@@ -69,17 +69,11 @@ def rank(
     from vaeval_tasks.analysis.load.ratings import load_ratings, pick_rubrics
     from vaeval_tasks.analysis.rank import board as board_of
     from vaeval_tasks.analysis.rank.board_tables import board_tables
-    from vaeval_tasks.stats import Engine
+    from vaeval_tasks.stats import Ci, Engine, RankSettings
 
     ratings = load_ratings(source_of(reading))
     level = Level(by) if by else default_level(ratings.data.entities, ratings.configs)
-    settings = board_of.Settings(
-        engine=Engine.bradley_terry if engine == "fractional" else Engine(engine),
-        ci=board_of.Ci(ci),
-        resamples=resamples,
-        seed=seed,
-        ridge=ridge,
-    )
+    settings = RankSettings(engine=Engine(engine), ci=Ci(ci), resamples=resamples, seed=seed, ridge=ridge)
     with bar(resamples if ci == "bootstrap" else 0, "resamples", "fit") as update:
         board = board_of.rank(
             ratings,

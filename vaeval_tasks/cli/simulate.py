@@ -73,7 +73,7 @@ def power(
     Example: vaeval power --prompts 200 --raters 100 --per-pair 2 --target 25
     """
     from vaeval_tasks.analysis.rank import power as planning
-    from vaeval_tasks.analysis.rank.board import Ci
+    from vaeval_tasks.stats import Ci
 
     plan = planning.Plan(prompts=prompts, raters=raters, ratings_per_pair=per_pair)
     settings = planning.PowerSettings(ci=Ci(ci), studies=studies, resamples=resamples, seed=seed)

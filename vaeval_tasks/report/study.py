@@ -15,7 +15,6 @@ from vaeval_tasks.analysis.load.source import Source
 from vaeval_tasks.analysis.predict.predictor_tables import predictor_tables
 from vaeval_tasks.analysis.predict.predictors import predict
 from vaeval_tasks.analysis.predict.score_table import score_table
-from vaeval_tasks.analysis.rank.board import Settings, method
 from vaeval_tasks.analysis.study_tables import StudyTables, study_tables
 from vaeval_tasks.analysis.table import Table
 from vaeval_tasks.errors import EstimationError, InputError
@@ -24,7 +23,7 @@ from vaeval_tasks.report.parts import margin_groups, rubric_pages
 from vaeval_tasks.report.records import Board, Download
 from vaeval_tasks.report.sections import sections
 from vaeval_tasks.report.snapshot import snapshot
-from vaeval_tasks.stats import Draws
+from vaeval_tasks.stats import Draws, RankSettings, method
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import Prompt, Response
 
@@ -108,7 +107,7 @@ def _method(run: RunDir, settings: BoardSettings, tables: Mapping[str, Table]) -
             "Elo",
             "1000 + (400 / ln 10) · s, with the strengths s of each rubric's own fit; the mean of the models is 1000.",
         ),
-        ("Model", method(Settings(resamples=settings.resamples, seed=settings.seed)) + "."),
+        ("Model", method(RankSettings(resamples=settings.resamples, seed=settings.seed)) + "."),
         (
             "Ranks",
             "Two models are told apart where the interval of their difference excludes 0; else they share a range.",

@@ -5,13 +5,12 @@ From ratings to a board::
     data = comparisons(entities=…, rubrics=…, a=…, b=…, score=…, rater=…, prompt=…, rubric=…, weight=…, side=…)
     models = data.relabel(model_of_each_config)            # pooled; same-model rows are kept
     fits = fit_all(models, engine=Engine.ordinal)          # one Fit per rubric: .ratings (Elo), .log_likelihood, …
-    plan = Draws(replicates=1000, seed=0)                  # one plan for every rubric, engine and level
-    resamples = bootstrap(models, plan, fits=fits, threads=2, progress=bar.update)
-    board = standings(resamples, "overall")                # or standings(sandwich(models, fits[0]), "overall")
-    gap = difference(resamples, "overall", "GPT-Realtime 2.1", "Nova 2 Sonic")
+    found = ranking(models, RankSettings(ci=Ci.bootstrap, resamples=1000, seed=0), fits=fits)
+    board = found.rubrics[0].standings                     # intervals, rank ranges, coverage; found.notes, found.method
+    gap = found.rubrics[0].difference("GPT-Realtime 2.1", "Nova 2 Sonic")
 
-``--ci bootstrap`` is ``Draws()``, ``--ci sandwich`` is ``sandwich(data, fit)``, ``--ci iid`` is
-``sandwich(data, fit, clusters=Clusters.none)`` (or ``Draws(scheme=Scheme.iid)``). Around it: ``side_effect``,
+:func:`ranking` is what every board of the package comes from: it chooses the clusters that the data have and makes the
+intervals with ``bootstrap`` or ``sandwich``, which can be called alone as well. Around it: ``side_effect``,
 ``margins`` (voices, thinking), ``agreement``, ``split_half``, ``cluster_rubrics`` (with ``rater_halves``),
 ``rubric_correlations`` and ``block_means``, ``mos``, ``spearman``.
 
@@ -29,6 +28,7 @@ from vaeval_tasks.stats.clustering import (
     partition,
     residual_profiles,
 )
+from vaeval_tasks.stats.clusters import ClusterChoice, Clusters, Unclustered, choose_clusters
 from vaeval_tasks.stats.coefficients import (
     Coefficient,
     Metric,
@@ -48,9 +48,10 @@ from vaeval_tasks.stats.intervals import Interval, percentile_interval
 from vaeval_tasks.stats.margins import Margin, margins
 from vaeval_tasks.stats.mos import MosRatings, MosSummary, mos, mos_ratings
 from vaeval_tasks.stats.ordinal import Link, Thresholds, fit_ordinal
-from vaeval_tasks.stats.ranks import spearman
+from vaeval_tasks.stats.rank_correlation import spearman
+from vaeval_tasks.stats.ranking import Ci, RankedRubric, Ranking, RankSettings, method, ranking
 from vaeval_tasks.stats.refits import FALLBACK_RIDGE
-from vaeval_tasks.stats.sandwich import Clusters, Covariance, sandwich
+from vaeval_tasks.stats.sandwich import Covariance, sandwich
 from vaeval_tasks.stats.side import SideEffect, side_effect
 from vaeval_tasks.stats.split_half import SplitHalf, rater_halves, split_half
 from vaeval_tasks.stats.standings import Standings, difference, standings
@@ -61,6 +62,8 @@ __all__ = [
     "FALLBACK_RIDGE",
     "Agreement",
     "Block",
+    "Ci",
+    "ClusterChoice",
     "Clusters",
     "Coefficient",
     "Comparisons",
@@ -79,6 +82,9 @@ __all__ = [
     "Orientation",
     "Profiles",
     "Progress",
+    "RankSettings",
+    "RankedRubric",
+    "Ranking",
     "Resamples",
     "RubricClusters",
     "RubricCorrelations",
@@ -87,6 +93,7 @@ __all__ = [
     "SplitHalf",
     "Standings",
     "Thresholds",
+    "Unclustered",
     "Unit",
     "Weights",
     "adjusted_rand",
@@ -94,6 +101,7 @@ __all__ = [
     "agreement_of_counts",
     "block_means",
     "bootstrap",
+    "choose_clusters",
     "cluster_rubrics",
     "comparisons",
     "difference",
@@ -105,10 +113,12 @@ __all__ = [
     "icc1",
     "krippendorff_alpha",
     "margins",
+    "method",
     "mos",
     "mos_ratings",
     "partition",
     "percentile_interval",
+    "ranking",
     "rater_halves",
     "residual_profiles",
     "rubric_correlations",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vaeval_tasks.stats.cells import session_codes
 from vaeval_tasks.stats.comparisons import Comparisons
-from vaeval_tasks.stats.draws import Draws, Scheme, lanes
+from vaeval_tasks.stats.draws import Draws, Scheme, lanes, unit_lanes
 from vaeval_tasks.stats.engines import fit_all
 from vaeval_tasks.stats.fits import Engine, Fit
 from vaeval_tasks.stats.refits import Refits, block_size, plan, refit_tables, run_blocks
@@ -70,9 +70,13 @@ def bootstrap(
     points = fit_all(data, engine=engine) if fits is None else fits
     drawn = _sessions_as_raters(data) if draws.scheme is Scheme.iid else data
     task = plan(tally(drawn), points)
+    units = draws.scheme is Scheme.iid and not (data.raters_named and data.prompts_named)
 
     def replicate(start: int, stop: int) -> Refits:
-        weights = lanes(draws, start, stop, drawn.n_raters, drawn.n_prompts)
+        if units:
+            weights = unit_lanes(draws, start, stop, data.weight)
+        else:
+            weights = lanes(draws, start, stop, drawn.n_raters, drawn.n_prompts)
         return refit_tables(task, weighted_counts(task.tally, weights.rater, weights.prompt))
 
     shape = (draws.replicates, len(data.rubrics))
@@ -95,7 +99,11 @@ def bootstrap(
 
 
 def _sessions_as_raters(data: Comparisons) -> Comparisons:
-    """Give every session (one rater on one pair for one prompt) a rater of its own, and all the same prompt."""
+    """Give every session a rater of its own, and all the same prompt.
+
+    Without sessions every row is one, and its weight is drawn: see :func:`.draws.unit_lanes`.
+    """
     session = session_codes(data)
     n = int(session.max(initial=-1)) + 1
-    return replace(data, rater=session, prompt=np.zeros_like(session), n_raters=n, n_prompts=1)
+    weight = data.weight if data.raters_named and data.prompts_named else np.ones(len(data))
+    return replace(data, rater=session, prompt=np.zeros_like(session), n_raters=n, n_prompts=1, weight=weight)

@@ -44,8 +44,9 @@ class Cells:
     counts: Floats
     """(pairs, 2 * scale + 1), from -scale to +scale."""
     scale: int
-    n_raters: int
-    n_prompts: int
+    n_raters: int | None
+    """None where raters are not named."""
+    n_prompts: int | None
 
 
 def orient(data: Comparisons) -> Oriented:
@@ -66,7 +67,12 @@ def orient(data: Comparisons) -> Oriented:
 
 
 def session_codes(data: Comparisons) -> Codes:
-    """Return a code per session: one rater on one pair of entities for one prompt."""
+    """Return a code per session: one rater on one pair of entities for one prompt.
+
+    Where raters or prompts are not named no two ratings are known to be of one session: every row has its own.
+    """
+    if not (data.raters_named and data.prompts_named):
+        return np.arange(len(data))
     turned = orient(data)
     visit, _ = recode(data.rater * data.n_prompts + data.prompt)
     return recode(visit * len(turned.first) + turned.pair)[0]
@@ -96,8 +102,8 @@ def count_cells(data: Comparisons, *, sides: bool = False) -> tuple[Cells, ...]:
                 side=kept % 3 - 1,
                 counts=counts[code, kept],
                 scale=data.scale,
-                n_raters=int(raters[code]),
-                n_prompts=int(prompts[code]),
+                n_raters=int(raters[code]) if data.raters_named else None,
+                n_prompts=int(prompts[code]) if data.prompts_named else None,
             )
         )
     return tuple(tables)

@@ -73,18 +73,14 @@ def partition(similarity: ArrayLike, k: int) -> tuple[int, ...]:
 
 
 def adjusted_rand(first: Sequence[int], second: Sequence[int]) -> float:
-    """Return the adjusted Rand index of two partitions (Hubert & Arabie 1985), 1 if both are trivial and equal."""
-    table = np.zeros((max(first) + 1, max(second) + 1))
-    np.add.at(table, (np.asarray(first), np.asarray(second)), 1)
-    index, rows, columns = _pairs(table), _pairs(table.sum(axis=1)), _pairs(table.sum(axis=0))
-    total = _pairs(np.array([float(len(first))]))
-    expected = rows * columns / total if total else 0.0
-    largest = (rows + columns) / 2
-    return 1.0 if largest == expected else (index - expected) / (largest - expected)
+    """Return the adjusted Rand index of two partitions (Hubert & Arabie 1985), 1 if both are trivial and equal.
 
+    Raises:
+        ValueError: they are of different lengths.
+    """
+    from sklearn.metrics import adjusted_rand_score  # heavy, and only clustering needs it
 
-def _pairs(counts: NDArray[np.float64]) -> float:
-    return float((counts * (counts - 1) / 2).sum())
+    return float(adjusted_rand_score(first, second))
 
 
 def cluster_rubrics(

@@ -34,8 +34,9 @@ class Coverage:
 
     n_ratings: float
     """The sum of the weights."""
-    n_raters: int
-    n_prompts: int
+    n_raters: int | None
+    """None where raters are not named."""
+    n_prompts: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -50,9 +51,9 @@ class Comparisons:
     a: Codes
     b: Codes
     rater: Codes
-    """0 to ``n_raters - 1``, each present."""
+    """0 to ``n_raters - 1``, each present; all 0 where raters are not named."""
     prompt: Codes
-    """0 to ``n_prompts - 1``, each present."""
+    """0 to ``n_prompts - 1``, each present; all 0 where prompts are not named."""
     score: Codes
     """Positive when ``a`` is preferred."""
     weight: Floats
@@ -63,6 +64,9 @@ class Comparisons:
     """The largest absolute score, 3 for CMOS."""
     n_raters: int
     n_prompts: int
+    raters_named: bool
+    """False where nothing says who rated: the one code then stands for nobody, not for one rater."""
+    prompts_named: bool
 
     def __len__(self) -> int:
         return len(self.score)
@@ -129,8 +133,8 @@ class Comparisons:
             found.append(
                 Coverage(
                     n_ratings=float(self.weight[rows].sum()),
-                    n_raters=len(np.unique(self.rater[rows])),
-                    n_prompts=len(np.unique(self.prompt[rows])),
+                    n_raters=len(np.unique(self.rater[rows])) if self.raters_named else None,
+                    n_prompts=len(np.unique(self.prompt[rows])) if self.prompts_named else None,
                 )
             )
         return tuple(found)
@@ -157,8 +161,8 @@ def comparisons(
     a: ArrayLike,
     b: ArrayLike,
     score: ArrayLike,
-    rater: ArrayLike,
-    prompt: ArrayLike,
+    rater: ArrayLike | None,
+    prompt: ArrayLike | None,
     rubrics: Sequence[str] = ("overall",),
     rubric: ArrayLike | None = None,
     weight: ArrayLike | None = None,
@@ -172,8 +176,8 @@ def comparisons(
         a: index of the first entity, per row.
         b: index of the second entity, per row.
         score: -scale..scale, whole numbers, positive when ``a`` is preferred.
-        rater: any non-negative integers; coded anew.
-        prompt: any non-negative integers; coded anew.
+        rater: any non-negative integers, coded anew; None where raters are not named.
+        prompt: any non-negative integers, coded anew; None where prompts are not named.
         rubrics: names; ``rubric`` is an index into it.
         rubric: index of the question, per row; all 0 if left out.
         weight: ratings per row, finite and >= 0; all 1 if left out. Rows of weight 0 are dropped.
@@ -192,8 +196,8 @@ def comparisons(
         "score": check_codes("score", scores, n, -scale, scale),
         "rubric": check_codes("rubric", np.zeros(n) if rubric is None else rubric, n, 0, len(rubrics) - 1),
         "side": check_codes("side", np.zeros(n) if side is None else side, n, -1, 1),
-        "rater": check_codes("rater", rater, n, 0, None),
-        "prompt": check_codes("prompt", prompt, n, 0, None),
+        "rater": check_codes("rater", np.zeros(n) if rater is None else rater, n, 0, None),
+        "prompt": check_codes("prompt", np.zeros(n) if prompt is None else prompt, n, 0, None),
     }
     weights = check_weights(weight, n)
     made = Comparisons(
@@ -203,6 +207,8 @@ def comparisons(
         scale=scale,
         n_raters=0,
         n_prompts=0,
+        raters_named=rater is not None,
+        prompts_named=prompt is not None,
         **columns,
     )
     return made.subset(weights > 0)

@@ -8,7 +8,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Draws", "Lanes", "Scheme", "halves", "lanes"]
+__all__ = ["Draws", "Lanes", "Scheme", "halves", "lanes", "unit_lanes"]
 
 Floats = NDArray[np.float64]
 
@@ -23,7 +23,7 @@ class Scheme(StrEnum):
     rater = "rater"
     prompt = "prompt"
     iid = "iid"
-    """Sessions (one rater on one pair), as if they were independent."""
+    """Sessions (one rater on one pair for one prompt; single ratings where these are not named), as if independent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +62,14 @@ def lanes(draws: Draws, start: int, stop: int, n_raters: int, n_prompts: int) ->
     if draws.scheme is Scheme.subset:
         by_rater, by_prompt = np.minimum(by_rater, 1.0), np.minimum(by_prompt, 1.0)
     return Lanes(rater=np.ascontiguousarray(by_rater.T), prompt=np.ascontiguousarray(by_prompt.T))
+
+
+def unit_lanes(draws: Draws, start: int, stop: int, weight: Floats) -> Lanes:
+    """Return how often each row of a table of counts is drawn: as many units as there are, each from all of them."""
+    total = weight.sum()
+    drawn = [_generator(draws.seed, b).multinomial(round(total), weight / total) for b in range(start, stop)]
+    rows = np.ascontiguousarray(np.array(drawn, dtype=np.float64).T)
+    return Lanes(rater=rows, prompt=np.ones((1, stop - start)))
 
 
 def halves(seed: int, start: int, stop: int, n_raters: int) -> Floats:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from vaeval_tasks.stats.bradley_terry import fit_bradley_terry_cells
 from vaeval_tasks.stats.cells import Cells, count_cells
 from vaeval_tasks.stats.comparisons import Comparisons
 from vaeval_tasks.stats.fits import Engine, Fit
+from vaeval_tasks.stats.fractional import fit_fractional_cells
 from vaeval_tasks.stats.massey import fit_massey_cells
 from vaeval_tasks.stats.ordinal import fit_ordinal_cells
 
@@ -39,6 +39,6 @@ def fit_cells(cells: Cells, *, engine: Engine, ridge: float = 0.0) -> Fit:
     """Fit one table of counts; see :func:`fit`."""
     if engine is Engine.ordinal:
         return fit_ordinal_cells(cells, ridge=ridge)
-    if engine is Engine.bradley_terry:
-        return fit_bradley_terry_cells(cells, ridge=ridge)
+    if engine is Engine.fractional:
+        return fit_fractional_cells(cells, ridge=ridge)
     return fit_massey_cells(cells, ridge=ridge)

@@ -18,7 +18,7 @@ class Engine(StrEnum):
 
     ordinal = "ordinal"
     """Cumulative logit with symmetric thresholds: the headline."""
-    bradley_terry = "bradley_terry"
+    fractional = "fractional"
     """Partial-margin Bradley-Terry: a score y is (y / scale + 1) / 2 of a win."""
     massey = "massey"
     """Least squares on the scores."""
@@ -54,8 +54,9 @@ class Fit:
     iterations: int
     n_ratings: float
     """The sum of the weights."""
-    n_raters: int
-    n_prompts: int
+    n_raters: int | None
+    """None where raters are not named."""
+    n_prompts: int | None
 
     @property
     def unit(self) -> Unit:

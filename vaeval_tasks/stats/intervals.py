@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import t as student
 
-from vaeval_tasks.stats.draws import Scheme
-
-__all__ = ["Interval", "no_interval", "percentile_interval", "t_interval", "too_few"]
+__all__ = ["Interval", "no_interval", "percentile_interval", "t_interval"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,12 +68,3 @@ def t_interval(estimate: float, variance: float, degrees: float, *, level: float
     se = float(np.sqrt(variance))
     half = float(student.ppf((1 + level) / 2, degrees)) * se
     return Interval(low=estimate - half, high=estimate + half, se=se)
-
-
-def too_few(scheme: Scheme, n_raters: int, n_prompts: int) -> str:
-    """Return why resampling by this scheme cannot tell how a number varies, or an empty text."""
-    if scheme in (Scheme.product, Scheme.subset, Scheme.rater) and n_raters < 2:
-        return f"an interval needs the ratings of two raters or more, here is {n_raters}"
-    if scheme in (Scheme.product, Scheme.subset, Scheme.prompt) and n_prompts < 2:
-        return f"an interval needs the ratings of two prompts or more, here is {n_prompts}"
-    return ""

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from vaeval_tasks.stats.clusters import WAYS, lacking
 from vaeval_tasks.stats.comparisons import Comparisons
 from vaeval_tasks.stats.draws import Draws, Scheme
-from vaeval_tasks.stats.intervals import Interval, no_interval, percentile_interval, too_few
+from vaeval_tasks.stats.intervals import Interval, no_interval, percentile_interval
 from vaeval_tasks.stats.means import resampled_sums
 
 __all__ = ["Margin", "margins"]
@@ -33,8 +34,8 @@ class Margin:
     win_rate: float | None
     """wins / (wins + losses): ties excluded."""
     n_ratings: float
-    n_raters: int
-    n_prompts: int
+    n_raters: int | None
+    n_prompts: int | None
     reason: str = ""
 
 
@@ -67,12 +68,13 @@ def _margin(
 ) -> Margin:
     rows = direct.rubric == code
     y, w = score[rows], direct.weight[rows]
-    n_raters, n_prompts = len(np.unique(direct.rater[rows])), len(np.unique(direct.prompt[rows]))
+    n_raters = len(np.unique(direct.rater[rows])) if direct.raters_named else None
+    n_prompts = len(np.unique(direct.prompt[rows])) if direct.prompts_named else None
     wins, losses, total = float(w[y > 0].sum()), float(w[y < 0].sum()), float(w.sum())
     reason = "" if total else f"no rating compares {names[0]!r} with {names[1]!r} directly"
-    few = reason or too_few(scheme, n_raters, n_prompts)
-    if few:
-        interval = no_interval(few)
+    lacks = lacking(WAYS[scheme], n_raters, n_prompts, total)
+    if reason or lacks:
+        interval = no_interval(reason or (lacks.text if lacks else ""))
     else:
         drawn = np.divide(sums[1], sums[0], out=np.full(sums.shape[1], np.nan), where=sums[0] > 0)
         interval = percentile_interval(drawn, level=level)

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 
+from vaeval_tasks.stats.clusters import WAYS, lacking
 from vaeval_tasks.stats.comparisons import Coverage, check_codes, check_weights, recode
 from vaeval_tasks.stats.draws import Draws, Scheme, lanes
-from vaeval_tasks.stats.intervals import Interval, no_interval, percentile_interval, too_few
+from vaeval_tasks.stats.intervals import Interval, no_interval, percentile_interval
 
 __all__ = ["MosRatings", "MosSummary", "mos", "mos_ratings"]
 
@@ -196,7 +197,8 @@ def _summary(
         n_ratings=total, n_raters=len(np.unique(data.rater[rows])), n_prompts=len(np.unique(data.prompt[rows]))
     )
     reason = "" if total else "no ratings"
-    few = reason or too_few(scheme, coverage.n_raters, coverage.n_prompts)
+    lacks = lacking(WAYS[scheme], coverage.n_raters, coverage.n_prompts, total)
+    few = reason or (lacks.text if lacks else "")
     counts = np.bincount(data.score[rows] - min(data.levels), weights=weight, minlength=len(data.levels))
     return MosSummary(
         rubric=data.rubrics[code // len(data.entities)],

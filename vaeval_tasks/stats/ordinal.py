@@ -124,6 +124,6 @@ def _ordered_cells(one: Comparisons) -> Cells:
         side=np.zeros(len(key), dtype=np.int64),
         counts=np.bincount(cell, one.weight, len(key) * width).astype(np.float64).reshape(-1, width),
         scale=one.scale,
-        n_raters=one.n_raters,
-        n_prompts=one.n_prompts,
+        n_raters=one.n_raters if one.raters_named else None,
+        n_prompts=one.n_prompts if one.prompts_named else None,
     )

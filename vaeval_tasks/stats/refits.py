@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vaeval_tasks.stats.batches import Fitted, fit_batch, ordinal_batch, wins_batch
-from vaeval_tasks.stats.bradley_terry import partial_wins
 from vaeval_tasks.stats.cumulative import Problem, incidence, solve
 from vaeval_tasks.stats.fits import Engine, Fit
+from vaeval_tasks.stats.fractional import partial_wins
 from vaeval_tasks.stats.levels import categories
 from vaeval_tasks.stats.tally import Tally
 
@@ -110,7 +110,7 @@ def _alike(engine: Engine, totals: Floats) -> list[Codes]:
 
 def _refit_alike(task: Plan, row: int, counts: Floats) -> Fitted:
     """Fit replicates of one rubric that use the same levels, starting at the full fit."""
-    if task.engine is Engine.bradley_terry:
+    if task.engine is Engine.fractional:
         batch, start = wins_batch(counts), np.zeros(0)
     else:
         used = categories(counts[:, :, 0].sum(axis=1))
@@ -122,7 +122,7 @@ def _refit_alike(task: Plan, row: int, counts: Floats) -> Fitted:
 
 def _refit_safely(task: Plan, counts: Floats) -> tuple[Floats, bool]:
     """Fit one table with damped steps from a cold start, and with the fallback ridge if that fails."""
-    if task.engine is Engine.bradley_terry:
+    if task.engine is Engine.fractional:
         counts, design = partial_wins(counts, task.tally.n_columns // 2), np.zeros((1, 0))
     else:
         used = categories(counts.sum(axis=0))

@@ -7,34 +7,25 @@ G / (G - 1) and a t quantile of min(G) - 1 degrees of freedom.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack
 
-from vaeval_tasks.stats.bradley_terry import bradley_terry_problem
 from vaeval_tasks.stats.cells import count_cells, orient, session_codes
+from vaeval_tasks.stats.clusters import Clusters
 from vaeval_tasks.stats.comparisons import Comparisons, recode
 from vaeval_tasks.stats.cumulative import category_scores, incidence, inverse_information
 from vaeval_tasks.stats.fits import Engine, Fit
+from vaeval_tasks.stats.fractional import fractional_problem
 from vaeval_tasks.stats.massey import massey_inverse
 from vaeval_tasks.stats.ordinal import ordinal_problem, require_levels
 
-__all__ = ["Clusters", "Covariance", "sandwich"]
+__all__ = ["Covariance", "sandwich"]
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
 _ROUNDING = 1e-9
-
-
-class Clusters(StrEnum):
-    """Which ratings may depend on each other."""
-
-    two_way = "two_way"
-    """Those of one rater and those of one prompt."""
-    none = "none"
-    """None: every session (one rater on one pair) on its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,7 +37,7 @@ class Covariance:
     """The ratings of the fit's rubric."""
     clusters: Clusters
     matrix: Floats
-    """(entities, entities), of the strengths. Of no use with one rater or prompt: see :func:`.intervals.too_few`."""
+    """(entities, entities), of the strengths. Of no use with one rater or prompt: see :func:`.clusters.lacking`."""
     degrees: float
     """Degrees of freedom of the t quantile: the smallest number of clusters less one."""
 
@@ -69,15 +60,17 @@ class _Influence:
 def sandwich(data: Comparisons, fit: Fit, *, clusters: Clusters = Clusters.two_way) -> Covariance:
     """Return H^-1 (sum_r G_r G_r' + sum_p G_p G_p' - sum_rp G_rp G_rp') H^-1 of a fit to ``data``.
 
-    G are sums of the ratings' gradients over a rater, over a prompt, and over what one rater did on one prompt. With
-    :attr:`Clusters.none` the middle is the sum over sessions. With few clusters the difference may not be a covariance
-    (a negative eigenvalue); then the last sum is left in, which is the careful side (MacKinnon, Nielsen & Webb 2021).
+    G are sums of the ratings' gradients over a rater, over a prompt, and over what one rater did on one prompt;
+    clusters of one way have the one sum. With :attr:`Clusters.none` the middle is the sum over sessions, or over single
+    ratings where raters or prompts are not named. With few clusters the difference may not be a covariance (a negative
+    eigenvalue); then the last sum is left in, which is the careful side (MacKinnon, Nielsen & Webb 2021).
     """
     one = data.only(fit.rubric)
     influence = _influence(one, fit)
     m = len(fit.entities)
-    if clusters is Clusters.none:
-        middle, n_clusters = _outer(influence.scores, session_codes(one))
+    n_clusters: float
+    if clusters is not Clusters.two_way:
+        middle, n_clusters = _one_way(influence.scores, one, clusters)
         matrix = influence.around(middle)[:m, :m]
     else:
         by_rater, n_raters = _outer(influence.scores, one.rater)
@@ -88,6 +81,18 @@ def sandwich(data: Comparisons, fit: Fit, *, clusters: Clusters = Clusters.two_w
         if np.linalg.eigvalsh(matrix)[0] < -_ROUNDING * np.trace(matrix):
             matrix = influence.around(by_rater + by_prompt)[:m, :m]
     return Covariance(fit=fit, data=one, clusters=clusters, matrix=matrix, degrees=float(max(n_clusters - 1, 1)))
+
+
+def _one_way(scores: csr_matrix, one: Comparisons, clusters: Clusters) -> tuple[Floats, float]:
+    """Return the middle of clusters of one way, and how many there are."""
+    if clusters is not Clusters.none:
+        return _outer(scores, one.rater if clusters is Clusters.rater else one.prompt)
+    if one.raters_named and one.prompts_named:
+        return _outer(scores, session_codes(one))
+    # a row of weight w is w ratings: its gradient is w times that of one, and the squares of w such ones are added
+    unit = scores.multiply(1 / np.sqrt(one.weight)[:, None]).tocsr()
+    n = float(one.weight.sum())
+    return (unit.T @ unit).toarray() * (n / max(n - 1, 1.0)), n
 
 
 def _outer(scores: csr_matrix, cluster: Codes) -> tuple[Floats, int]:
@@ -105,8 +110,8 @@ def _influence(one: Comparisons, fit: Fit) -> _Influence:
     if fit.engine is Engine.massey:
         pull = turned.score - (pairs @ fit.strengths)[turned.pair]
         return _Influence(inverse=massey_inverse(cells, fit.ridge), scores=_rows(one, pairs, turned.pair, pull))
-    if fit.engine is Engine.bradley_terry:
-        problem = bradley_terry_problem(cells, fit.ridge)
+    if fit.engine is Engine.fractional:
+        problem = fractional_problem(cells, fit.ridge)
         share = (turned.score / one.scale + 1) / 2
         pull = share - 1 / (1 + np.exp(-(pairs @ fit.strengths)[turned.pair]))
         inverse = inverse_information(problem, fit.strengths, np.zeros(0))

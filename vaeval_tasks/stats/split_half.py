@@ -12,7 +12,7 @@ from vaeval_tasks.stats.bootstrap import Progress
 from vaeval_tasks.stats.comparisons import Comparisons
 from vaeval_tasks.stats.draws import halves
 from vaeval_tasks.stats.engines import fit_all
-from vaeval_tasks.stats.ranks import row_spearman
+from vaeval_tasks.stats.rank_correlation import row_spearman
 from vaeval_tasks.stats.refits import Refits, block_size, plan, refit_tables, run_blocks
 from vaeval_tasks.stats.tally import tally, weighted_counts
 

@@ -9,13 +9,16 @@ from numpy.typing import NDArray
 
 from vaeval_tasks.errors import UnknownNameError
 from vaeval_tasks.stats.bootstrap import Resamples
-from vaeval_tasks.stats.comparisons import Coverage
-from vaeval_tasks.stats.draws import Scheme
+from vaeval_tasks.stats.clusters import WAYS, lacking
+from vaeval_tasks.stats.comparisons import Comparisons, Coverage
 from vaeval_tasks.stats.fits import Fit
-from vaeval_tasks.stats.intervals import Interval, no_interval, percentile_interval, t_interval, too_few
-from vaeval_tasks.stats.sandwich import Clusters, Covariance
+from vaeval_tasks.stats.intervals import Interval, no_interval, percentile_interval, t_interval
+from vaeval_tasks.stats.sandwich import Covariance
 
-__all__ = ["Standings", "difference", "standings"]
+__all__ = ["Standings", "bare_standings", "difference", "standings"]
+
+_NO_WIDTH = 1e-9
+"""Of a strength: an interval so narrow is rounding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -53,6 +56,9 @@ def standings(source: Resamples | Covariance, rubric: str, *, level: float = 0.9
     ratings = fit.ratings
     m = len(ratings)
     entities = np.eye(m)
+    lacks = _lacks(source, fit)
+    if lacks:
+        return bare_standings(fit, source.data, lacks, level=level)
     intervals = tuple(_interval(source, fit, entities[i], float(ratings[i]), level) for i in range(m))
     above = np.zeros((m, m), dtype=bool)  # [i, j]: i is separated above j
     for i in range(m):
@@ -74,6 +80,22 @@ def standings(source: Resamples | Covariance, rubric: str, *, level: float = 0.9
     )
 
 
+def bare_standings(fit: Fit, data: Comparisons, reason: str, *, level: float = 0.95) -> Standings:
+    """Return ratings and what they rest on, without intervals and ranks, for that reason."""
+    m = len(fit.entities)
+    return Standings(
+        fit=fit,
+        level=level,
+        ratings=tuple(fit.ratings.tolist()),
+        intervals=(no_interval(reason),) * m,
+        rank_low=(None,) * m,
+        rank_high=(None,) * m,
+        coverage=data.only(fit.rubric).coverage(),
+        ridged=0,
+        absent=0,
+    )
+
+
 def difference(source: Resamples | Covariance, rubric: str, a: str, b: str, *, level: float = 0.95) -> Interval:
     """Return the interval of ``a`` less ``b``, in the unit of the fit.
 
@@ -83,6 +105,9 @@ def difference(source: Resamples | Covariance, rubric: str, a: str, b: str, *, l
     fit = _fit_of(source, rubric)
     i, j = source.data.entity_code(a), source.data.entity_code(b)
     entities = np.eye(len(fit.entities))
+    lacks = _lacks(source, fit)
+    if lacks:
+        return no_interval(lacks)
     return _interval(source, fit, entities[i] - entities[j], float(fit.ratings[i] - fit.ratings[j]), level)
 
 
@@ -94,22 +119,29 @@ def _fit_of(source: Resamples | Covariance, rubric: str) -> Fit:
     raise UnknownNameError("rubric", rubric, [fit.rubric for fit in fits])
 
 
+def _lacks(source: Resamples | Covariance, fit: Fit) -> str:
+    """Return why the clusters of a source cannot be told apart in a fit, empty if they can."""
+    clusters = source.clusters if isinstance(source, Covariance) else WAYS[source.draws.scheme]
+    lacks = lacking(clusters, fit.n_raters, fit.n_prompts, fit.n_ratings)
+    return lacks.text if lacks else ""
+
+
 def _interval(
     source: Resamples | Covariance, fit: Fit, contrast: NDArray[np.float64], estimate: float, level: float
 ) -> Interval:
-    """Return the interval of a linear combination of ratings."""
+    """Return the interval of a linear combination of ratings; one without width is none."""
     if isinstance(source, Covariance):
-        scheme = Scheme.product if source.clusters is Clusters.two_way else Scheme.iid
-        reason = too_few(scheme, fit.n_raters, fit.n_prompts)
-        if reason:
-            return no_interval(reason)
-        variance = float(contrast @ source.matrix @ contrast) * fit.unit_size**2
-        return t_interval(estimate, variance, source.degrees, level=level)
-    reason = too_few(source.draws.scheme, fit.n_raters, fit.n_prompts)
-    if reason:
-        return no_interval(reason)
-    anchor = float(fit.ratings.mean()) * float(contrast.sum())
-    return percentile_interval(anchor + fit.unit_size * (source.of(fit.rubric) @ contrast), level=level)
+        # rounding may leave a variance of 0 a little below it
+        variance = max(float(contrast @ source.matrix @ contrast), 0.0) * fit.unit_size**2
+        found = t_interval(estimate, variance, source.degrees, level=level)
+    else:
+        anchor = float(fit.ratings.mean()) * float(contrast.sum())
+        found = percentile_interval(anchor + fit.unit_size * (source.of(fit.rubric) @ contrast), level=level)
+    if found.low is None or found.high is None or not contrast.any():
+        return found
+    if found.high - found.low <= _NO_WIDTH * fit.unit_size:
+        return no_interval("no rating is off the fit, so nothing tells how far off it is")
+    return found
 
 
 def _count(source: Resamples | Covariance, what: str, rubric: str) -> int:

@@ -7,8 +7,8 @@ from typing import Any
 
 from vaeval_tasks.analysis.load.entities import Level
 from vaeval_tasks.analysis.load.ratings import Ratings, restrict
+from vaeval_tasks.analysis.rank.board import rankable
 from vaeval_tasks.analysis.table import Table
-from vaeval_tasks.errors import EstimationError
 from vaeval_tasks.rubrics import BY_KEY, Family
 from vaeval_tasks.stats import Agreement, Comparisons, Orientation, Progress, SplitHalf, Weights, agreement, split_half
 
@@ -115,8 +115,7 @@ def split_half_rows(
 ) -> list[dict[str, Any]]:
     """Return the split-half Spearman correlation per rubric, at each level (it depends on how many entities there are).
 
-    Where a rubric's ratings have no finite ranking, the rubrics are split one by one and that one's row is null with
-    the reason.
+    Where a rubric's ratings have no finite ranking its row is null with the reason.
 
     Args:
         ratings: the loaded ratings.
@@ -129,18 +128,16 @@ def split_half_rows(
     """
     rows = []
     for level in levels:
-        data: Comparisons = restrict(ratings.at(level), rubrics)
-        try:
-            found = split_half(data, splits=splits, seed=seed, threads=threads, progress=progress)
-            rows += [_split_row(level, half) for half in found]
-        except EstimationError as error:
-            if len(rubrics) == 1:
-                rows.append(_unranked_row(level, data, rubrics[0], splits, str(error)))
-                continue
-            for rubric in rubrics:
-                rows += split_half_rows(
-                    ratings, (rubric,), (level,), splits=splits, seed=seed, threads=threads, progress=progress
-                )
+        able = rankable(ratings, level, rubrics)
+        found = {}
+        for group in able.groups:
+            data = restrict(ratings.at(level), group)
+            for half in split_half(data, splits=splits, seed=seed, threads=threads, progress=progress):
+                found[half.rubric] = _split_row(level, half)
+        for one in able.unranked:
+            data = restrict(ratings.at(level), [one.rubric])
+            found[one.rubric] = _unranked_row(level, data, one.rubric, splits, one.reason)
+        rows += [found[rubric] for rubric in rubrics]
     return rows
 
 

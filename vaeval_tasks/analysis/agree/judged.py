@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vaeval_tasks.analysis.load.entities import Level
-from vaeval_tasks.analysis.load.ratings import Ratings, load_ratings
+from vaeval_tasks.analysis.load.ratings import Ratings, load_ratings, restrict
 from vaeval_tasks.analysis.load.source import Duplicates, Source
 from vaeval_tasks.analysis.predict.pairs import Accuracy, Choices, accuracies, accuracy_ceiling, choices
 from vaeval_tasks.analysis.table import Table
 from vaeval_tasks.errors import EstimationError
-from vaeval_tasks.stats import Comparisons, Draws, Scheme, Standings, bootstrap, fit, side_effect, standings
-from vaeval_tasks.stats.rank_correlation import rank_correlations
+from vaeval_tasks.stats import Comparisons, Draws, RankSettings, Standings, ranking, side_effect, spearman
 
 __all__ = ["Bias", "JudgeView", "judge_tables", "judge_views", "load_judged"]
 
@@ -123,11 +122,12 @@ class _Board:
 def _board(ratings: Ratings, rubric: str, level: Level, draws: Draws) -> _Board:
     if rubric not in ratings.data.rubrics:
         return _Board(reason="people were not asked this")
-    one = ratings.at(level).only(rubric).used()
+    settings = RankSettings(resamples=draws.replicates, seed=draws.seed)
     try:
-        return _Board(standings=standings(bootstrap(one, draws, fits=(fit(one, rubric),)), rubric))
+        found = ranking(restrict(ratings.at(level), [rubric]), settings)
     except EstimationError as error:
         return _Board(reason=str(error))
+    return _Board(standings=found.rubrics[0].standings)
 
 
 def _rho(first: Standings | None, second: Standings | None) -> float | None:
@@ -136,12 +136,11 @@ def _rho(first: Standings | None, second: Standings | None) -> float | None:
     shown = [e for e in first.fit.entities if e in second.fit.entities]
     x = [first.ratings[first.fit.entities.index(e)] for e in shown]
     y = [second.ratings[second.fit.entities.index(e)] for e in shown]
-    rho = float(rank_correlations(x, y).rho[0]) if len(shown) > 1 else np.nan
-    return rho if np.isfinite(rho) else None
+    return spearman(x, y) if shown else None
 
 
 def _view(judge: str, rubric: str, people: Ratings, judged: Ratings, level: Level, draws: Draws) -> JudgeView:
-    board = _board(judged, rubric, level, replace(draws, scheme=Scheme.prompt))
+    board = _board(judged, rubric, level, draws)
     ours = _board(people, rubric, level, draws)
     accuracy = Accuracy(value=None, low=None, high=None, n=0, unscored=0, reason=ours.reason)
     ceiling = None
@@ -168,7 +167,8 @@ def judge_views(
 ) -> list[JudgeView]:
     """Set each judge beside people, rubric by rubric.
 
-    The judge's intervals come from drawing prompts (it is one rater); people's from raters and prompts.
+    The judge's intervals come from drawing prompts (it is one rater); people's from raters and prompts as a rule: the
+    clusters are those that each board's data have.
 
     Args:
         people: their ratings.
@@ -258,6 +258,6 @@ def judge_tables(views: Sequence[JudgeView]) -> list[Table]:
             rows=tuple(boards),
             digits=dict.fromkeys([f"{s}_{n}" for s in ("judge", "people") for n in ("elo", "low", "high")], 0)
             | {"judge_n": 0, "people_n": 0},
-            notes=("the judge's intervals draw prompts, people's draw raters and prompts",),
+            notes=("a judge is one rater: its intervals draw prompts; people's draw both as far as there are two",),
         ),
     ]

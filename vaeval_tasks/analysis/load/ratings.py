@@ -34,14 +34,21 @@ class Ratings:
     """Names of the prompt codes of ``data``."""
     raters: tuple[str, ...]
     """Names of the rater codes of ``data``."""
-    has_raters: bool
-    """False for a table of counts, whose raters (and prompts) are not known."""
-    has_prompts: bool
     configs: dict[str, ModelConfig] = field(default_factory=dict)
     prompt_info: dict[str, Prompt] = field(default_factory=dict)
     rater_info: dict[str, Rater] = field(default_factory=dict)
     side_note: str = ""
     """Why the side effect cannot be looked at, empty if it can."""
+
+    @property
+    def has_raters(self) -> bool:
+        """False for a table of counts that does not name them."""
+        return self.data.raters_named
+
+    @property
+    def has_prompts(self) -> bool:
+        """False for a table of counts that does not name them."""
+        return self.data.prompts_named
 
     def at(self, level: Level) -> Comparisons:
         """Return the comparisons with configurations pooled to models, voices or thinking levels."""
@@ -185,8 +192,8 @@ def load_ratings(source: Source, table: str = "ratings") -> Ratings:
         rubric=np.searchsorted(present, rubric.codes[rows]),
         a=pair.low.codes[rows],
         b=pair.high.codes[rows],
-        rater=rater.codes[rows],
-        prompt=prompt.codes[rows],
+        rater=rater.codes[rows] if known["rater"] else None,
+        prompt=prompt.codes[rows] if known["prompt"] else None,
         score=(pair.sign * score)[rows].astype(np.int64),
         weight=weight[rows],
         side=(pair.sign * pair.side)[rows],
@@ -197,8 +204,6 @@ def load_ratings(source: Source, table: str = "ratings") -> Ratings:
         data=data.used(),
         prompts=prompt.present(rows),
         raters=rater.present(rows),
-        has_raters=known["rater"],
-        has_prompts=known["prompt"],
         configs=source.configs,
         prompt_info=source.prompts,
         rater_info=source.raters,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 from vaeval_tasks import __version__
@@ -12,54 +11,28 @@ from vaeval_tasks.analysis.load.entities import Level
 from vaeval_tasks.analysis.load.ratings import Ratings, restrict
 from vaeval_tasks.errors import EstimationError
 from vaeval_tasks.stats import (
-    Clusters,
+    Ci,
+    ClusterChoice,
     Comparisons,
-    Covariance,
-    Draws,
     Engine,
     Fit,
-    Interval,
     Progress,
-    Resamples,
+    RankedRubric,
+    RankSettings,
     SideEffect,
-    Standings,
-    bootstrap,
-    difference,
     fit_all,
-    sandwich,
+    method,
+    ranking,
     side_effect,
-    standings,
 )
 
-__all__ = ["Board", "Ci", "Difference", "Row", "Settings", "board_json", "method", "rank"]
-
-
-class Ci(StrEnum):
-    """How intervals are made. Coverage was measured; see the README."""
-
-    bootstrap = "bootstrap"
-    """Raters and prompts drawn with replacement (as published; wider than nominal)."""
-    sandwich = "sandwich"
-    """Two-way clustered covariance (nominal)."""
-    iid = "iid"
-    """Every session on its own (too narrow where raters or prompts differ)."""
+__all__ = [
+    "Board", "BoardRow", "Difference", "Rankable", "Unranked", "board_json", "rank", "rank_able", "rankable",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """How a board is made."""
-
-    engine: Engine = Engine.ordinal
-    ci: Ci = Ci.bootstrap
-    resamples: int = 1000
-    seed: int = 0
-    ridge: float = 0.0
-    coverage: float = 0.95
-    threads: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class BoardRow:
     """One entity in one rubric."""
 
     rubric: str
@@ -93,72 +66,66 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Unranked:
+    """A rubric that a board leaves out."""
+
+    rubric: str
+    reason: str
+    """Why its ratings have no finite ranking."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Board:
     """Rows sorted by rubric and rating, the fits behind them, and what could not be computed."""
 
     level: Level
-    settings: Settings
-    rows: tuple[Row, ...]
+    settings: RankSettings
+    rows: tuple[BoardRow, ...]
     fits: tuple[Fit, ...]
+    clusters: tuple[ClusterChoice, ...]
+    """What the intervals of each fit are clustered by, and why; without clusters there are no intervals."""
     differences: tuple[Difference, ...]
     side: tuple[SideEffect, ...]
     notes: tuple[str, ...]
+    """For a reader; what a program wants to know is in the other fields."""
+    unranked: tuple[Unranked, ...] = ()
 
-
-def _no_intervals(ratings: Ratings, data: Comparisons, ci: Ci) -> str:
-    """Return why there can be no interval, empty if there can."""
-    if ci is Ci.iid:
-        return ""
-    if not ratings.has_raters or not ratings.has_prompts:
-        return "no intervals: the file names no raters or prompts; --ci iid takes ratings as independent"
-    if data.n_raters < 2:
-        return "no intervals: there is one rater, so nothing tells how raters differ"
-    if data.n_prompts < 2:
-        return "no intervals: there is one prompt, so nothing tells how prompts differ"
-    return ""
-
-
-def _covariance(ratings: Ratings, data: Comparisons, fit: Fit, ci: Ci) -> Covariance:
-    if ci is Ci.sandwich:
-        return sandwich(data, fit)
-    if ratings.has_raters:
-        return sandwich(data, fit, clusters=Clusters.none)
-    # a table of counts: without sessions the model's own covariance is all there is
-    one = data.only(fit.rubric)
-    degrees = max(fit.n_ratings - 1, 1)
-    return Covariance(fit=fit, data=one, clusters=Clusters.none, matrix=fit.covariance, degrees=degrees)
+    @property
+    def method(self) -> str:
+        """In words how it was made."""
+        return method(self.settings, [choice.clusters for choice in self.clusters])
 
 
 def _whole(value: float) -> int | float:
     return int(value) if float(value).is_integer() else float(value)
 
 
-def _rows(ratings: Ratings, found: Standings, with_intervals: bool) -> list[Row]:
-    rows = []
-    for i, entity in enumerate(found.fit.entities):
-        interval = found.intervals[i] if with_intervals else None
-        rows.append(
-            Row(
-                rubric=found.fit.rubric,
-                entity=entity,
-                elo=float(found.ratings[i]),
-                low=interval.low if interval else None,
-                high=interval.high if interval else None,
-                rank_low=found.rank_low[i] if interval else None,
-                rank_high=found.rank_high[i] if interval else None,
-                n_ratings=_whole(found.coverage[i].n_ratings),
-                n_raters=found.coverage[i].n_raters if ratings.has_raters else None,
-                n_prompts=found.coverage[i].n_prompts if ratings.has_prompts else None,
-            )
+def _rows(ranked: RankedRubric) -> list[BoardRow]:
+    found = ranked.standings
+    rows = [
+        BoardRow(
+            rubric=found.fit.rubric,
+            entity=entity,
+            elo=found.ratings[i],
+            low=found.intervals[i].low,
+            high=found.intervals[i].high,
+            rank_low=found.rank_low[i],
+            rank_high=found.rank_high[i],
+            n_ratings=_whole(found.coverage[i].n_ratings),
+            n_raters=found.coverage[i].n_raters,
+            n_prompts=found.coverage[i].n_prompts,
         )
+        for i, entity in enumerate(found.fit.entities)
+    ]
     return sorted(rows, key=lambda row: (-row.elo, row.entity))
 
 
-def _differences(source: Resamples | Covariance, fit: Fit, pairs: Sequence[tuple[str, str]]) -> list[Difference]:
+def _differences(ranked: RankedRubric, pairs: Sequence[tuple[str, str]]) -> list[Difference]:
+    fit = ranked.standings.fit
     shown = dict(zip(fit.entities, fit.ratings.tolist(), strict=True))
     out = []
-    for a, b in pairs:
-        interval: Interval = difference(source, fit.rubric, a, b)
+    for a, b in pairs if ranked.source is not None else ():
+        interval = ranked.difference(a, b)
         out.append(
             Difference(
                 rubric=fit.rubric,
@@ -173,12 +140,26 @@ def _differences(source: Resamples | Covariance, fit: Fit, pairs: Sequence[tuple
     return out
 
 
+def _ranked_data(ratings: Ratings, level: Level, rubrics: Sequence[str]) -> Comparisons:
+    """Return what is ranked.
+
+    Raises:
+        EstimationError: there is one entity only.
+    """
+    data = restrict(ratings.at(level), rubrics)
+    if len(data.entities) < 2:
+        raise EstimationError(
+            f"there is one {level.value} only ({data.entities[0]!r}), so there is nothing to rank; try --by config"
+        )
+    return data
+
+
 def rank(
     ratings: Ratings,
     *,
     level: Level,
     rubrics: Sequence[str],
-    settings: Settings,
+    settings: RankSettings,
     pairs: Sequence[tuple[str, str]] = (),
     side: bool = False,
     progress: Progress | None = None,
@@ -199,38 +180,92 @@ def rank(
             ``stats.fit``.
         UnknownNameError: a pair names an entity that there is not.
     """
-    data = restrict(ratings.at(level), rubrics)
+    whole = restrict(ratings.at(level), rubrics)
     for name in {x for pair in pairs for x in pair}:
-        data.entity_code(name)
-    if len(data.entities) < 2:
-        raise EstimationError(
-            f"there is one {level.value} only ({data.entities[0]!r}), so there is nothing to rank; try --by config"
-        )
-    fits = fit_all(data, engine=settings.engine, ridge=settings.ridge)
-    reason = _no_intervals(ratings, data, settings.ci)
-    resamples: Resamples | None = None
-    if settings.ci is Ci.bootstrap and not reason:
-        plan = Draws(replicates=settings.resamples, seed=settings.seed)
-        resamples = bootstrap(
-            data, plan, engine=settings.engine, fits=fits, threads=settings.threads, progress=progress
-        )
-    rows: list[Row] = []
-    differences: list[Difference] = []
-    notes = [reason] if reason else []
-    for fit in fits:
-        source = resamples or _covariance(ratings, data, fit, Ci.iid if reason else settings.ci)
-        found = standings(source, fit.rubric, level=settings.coverage)
-        rows += _rows(ratings, found, with_intervals=not reason)
-        differences += _differences(source, fit, pairs) if not reason else []
-        notes += _replicate_notes(found, fit, settings.resamples)
+        whole.entity_code(name)
+    data = _ranked_data(ratings, level, rubrics)
+    found = ranking(data, settings, progress=progress)
     return Board(
         level=level,
         settings=settings,
-        rows=tuple(rows),
-        fits=fits,
-        differences=tuple(differences),
+        rows=tuple(row for one in found.rubrics for row in _rows(one)),
+        fits=found.fits,
+        clusters=tuple(one.choice for one in found.rubrics),
+        differences=tuple(d for one in found.rubrics for d in _differences(one, pairs)),
         side=tuple(_side(ratings, data, rubric) for rubric in rubrics) if side else (),
-        notes=tuple(notes),
+        notes=found.notes,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rankable:
+    """Which rubrics can be ranked, and with which others."""
+
+    groups: tuple[tuple[str, ...], ...]
+    """To be ranked together (one group, as a rule), so that they share entities and draws."""
+    unranked: tuple[Unranked, ...]
+
+
+def rankable(
+    ratings: Ratings, level: Level, rubrics: Sequence[str], *, engine: Engine = Engine.ordinal, ridge: float = 0.0
+) -> Rankable:
+    """Fit all rubrics, and where that fails each alone, to tell which of them have a finite ranking.
+
+    Args:
+        ratings: the loaded ratings.
+        level: what is ranked.
+        rubrics: which rubrics; none may be given.
+        engine: which model.
+        ridge: as of the board.
+    """
+
+    def why_not(some: Sequence[str]) -> str:
+        try:
+            fit_all(_ranked_data(ratings, level, some), engine=engine, ridge=ridge)
+        except EstimationError as error:
+            return str(error)
+        return ""
+
+    if not rubrics or not why_not(rubrics):
+        return Rankable(groups=(tuple(rubrics),) if rubrics else (), unranked=())
+    reasons = {rubric: why_not([rubric]) for rubric in rubrics}
+    able = tuple(rubric for rubric, reason in reasons.items() if not reason)
+    # a rubric that lacks an entity of another can be ranked alone but not beside it
+    groups = (able,) if able and not why_not(able) else tuple((rubric,) for rubric in able)
+    left = tuple(Unranked(rubric=rubric, reason=reason) for rubric, reason in reasons.items() if reason)
+    return Rankable(groups=groups, unranked=left)
+
+
+def rank_able(
+    ratings: Ratings,
+    *,
+    level: Level,
+    rubrics: Sequence[str],
+    settings: RankSettings,
+    progress: Progress | None = None,
+) -> Board:
+    """Rank the rubrics that have a finite estimate; see :func:`rank`. The others are in ``unranked``, with a note each.
+
+    Raises:
+        EstimationError: no rubric has one.
+    """
+    able = rankable(ratings, level, rubrics, engine=settings.engine, ridge=settings.ridge)
+    if not able.groups:
+        raise EstimationError(able.unranked[0].reason)
+    boards = [rank(ratings, level=level, rubrics=group, settings=settings, progress=progress) for group in able.groups]
+    return Board(
+        level=level,
+        settings=settings,
+        rows=tuple(row for board in boards for row in board.rows),
+        fits=tuple(fit for board in boards for fit in board.fits),
+        clusters=tuple(choice for board in boards for choice in board.clusters),
+        differences=(),
+        side=(),
+        notes=(
+            *dict.fromkeys(note for board in boards for note in board.notes),
+            *(one.reason for one in able.unranked),
+        ),
+        unranked=able.unranked,
     )
 
 
@@ -248,32 +283,25 @@ def _side(ratings: Ratings, data: Comparisons, rubric: str) -> SideEffect:
     return side_effect(data, rubric)
 
 
-def _replicate_notes(found: Standings, fit: Fit, replicates: int) -> list[str]:
-    out = []
-    if found.ridged:
-        out.append(f"{fit.rubric}: {found.ridged} of {replicates} replicates had no finite fit; a small ridge stood in")
-    if found.absent:
-        out.append(f"{fit.rubric}: {found.absent} of {replicates} replicates lacked an entity and were left out")
-    reasons = {i.reason for i in found.intervals if i.reason}
-    return out + [f"{fit.rubric}: {reason}" for reason in sorted(reasons)]
-
-
 def board_json(board: Board) -> dict[str, Any]:
     """Return the board as the object that ``vaeval rank --json`` prints."""
     fits = board.fits
     one = len(fits) == 1
     likelihood = {f.rubric: f.log_likelihood for f in fits}
+    chosen = zip(fits, board.clusters, strict=True)
+    clusters = {f.rubric: choice.clusters.value if choice.clusters else None for f, choice in chosen}
     thresholds = {f.rubric: list(f.thresholds) for f in fits}
     return {
         "rows": [
-            {name: getattr(row, name) for name in Row.__dataclass_fields__}  # the ten published keys, in order
+            {name: getattr(row, name) for name in BoardRow.__dataclass_fields__}  # the ten published keys, in order
             for row in board.rows
         ],
         "fit": {
-            "method": method(board.settings),
+            "method": board.method,
             "version": __version__,
             "engine": board.settings.engine.value,
             "ci": board.settings.ci.value,
+            "clusters": clusters[fits[0].rubric] if one else clusters,
             "coverage": board.settings.coverage,
             "resamples": board.settings.resamples if board.settings.ci is Ci.bootstrap else None,
             "seed": board.settings.seed,
@@ -293,18 +321,3 @@ def board_json(board: Board) -> dict[str, Any]:
         "side": [{name: getattr(s, name) for name in SideEffect.__dataclass_fields__} for s in board.side],
         "notes": list(board.notes),
     }
-
-
-def method(settings: Settings) -> str:
-    """Return in words how a board was made."""
-    engines = {
-        Engine.ordinal: "ordinal Bradley-Terry, cumulative logit, symmetric thresholds",
-        Engine.bradley_terry: "Bradley-Terry on partial margins",
-        Engine.massey: "Massey least squares on the scores",
-    }
-    ways = {
-        Ci.bootstrap: f"rater-and-prompt product bootstrap, {settings.resamples} resamples, percentiles",
-        Ci.sandwich: "two-way clustered sandwich (raters, prompts)",
-        Ci.iid: "sandwich on sessions taken as independent",
-    }
-    return f"{engines[settings.engine]}; {ways[settings.ci]}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vaeval_tasks.analysis.rank.board import Board, Row, method
+from vaeval_tasks.analysis.rank.board import Board, BoardRow
 from vaeval_tasks.analysis.table import Table
 
 __all__ = ["board_table", "board_tables", "rank_text"]
@@ -12,14 +12,14 @@ __all__ = ["board_table", "board_tables", "rank_text"]
 _DIGITS = {"elo": 1, "low": 1, "high": 1}
 
 
-def rank_text(row: Row) -> str | None:
+def rank_text(row: BoardRow) -> str | None:
     """Return the ranks an entity may hold: ``2`` or ``1-3``; None without intervals."""
     if row.rank_low is None:
         return None
     return str(row.rank_low) if row.rank_low == row.rank_high else f"{row.rank_low}-{row.rank_high}"
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _row(row: BoardRow) -> dict[str, Any]:
     return {
         "rubric": row.rubric,
         "rank": rank_text(row),
@@ -38,7 +38,7 @@ def board_table(board: Board, name: str = "board", title: str | None = None) -> 
     unit = board.fits[0].unit.value
     return Table(
         name=name,
-        title=title or f"{unit} by {board.level.value}: {method(board.settings)}",
+        title=title or f"{unit} by {board.level.value}: {board.method}",
         columns=("rubric", "rank", "entity", "elo", "low", "high", "n_ratings", "n_raters", "n_prompts"),
         rows=tuple(_row(row) for row in board.rows),
         digits=_DIGITS | ({"elo": 3, "low": 3, "high": 3} if unit != "Elo" else {}),

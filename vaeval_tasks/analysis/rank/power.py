@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from vaeval_tasks.analysis.rank.board import Ci
 from vaeval_tasks.analysis.table import Table
 from vaeval_tasks.errors import EstimationError
 from vaeval_tasks.simulate import Shape, simulate
 from vaeval_tasks.simulate.comparisons import study_comparisons
 from vaeval_tasks.simulate.published import MODELS
-from vaeval_tasks.stats import Clusters, Draws, bootstrap, fit_all, sandwich, standings
+from vaeval_tasks.stats import Ci, RankSettings, ranking
 
 __all__ = [
     "Plan",
@@ -92,13 +91,8 @@ def _half_widths(plan: Plan, settings: PowerSettings, seed: int) -> tuple[list[f
         mos_per_sample=0,
     )
     data = study_comparisons(simulate(shape, seed=seed), ("overall",), by_model=True)
-    fits = fit_all(data)
-    if settings.ci is Ci.bootstrap:
-        source: Any = bootstrap(data, Draws(replicates=settings.resamples, seed=seed), fits=fits, threads=1)
-    else:
-        clusters = Clusters.two_way if settings.ci is Ci.sandwich else Clusters.none
-        source = sandwich(data, fits[0], clusters=clusters)
-    found = standings(source, "overall")
+    asked = RankSettings(ci=settings.ci, resamples=settings.resamples, seed=seed, threads=1)
+    found = ranking(data, asked).rubrics[0].standings
     at = [found.fit.entities.index(model) for model in MODELS]
     halves = [(found.intervals[i].high - found.intervals[i].low) / 2 for i in at]  # type: ignore[operator]
     return halves, [found.ratings[i] for i in at]

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from vaeval_tasks.analysis.load.entities import Level
 from vaeval_tasks.analysis.load.ratings import Ratings
 from vaeval_tasks.analysis.load.source import prompt_level
-from vaeval_tasks.analysis.rank.board import Ci, Row, Settings, rank
+from vaeval_tasks.analysis.rank.board import BoardRow, rank, rankable
 from vaeval_tasks.analysis.rank.board_tables import rank_text
 from vaeval_tasks.analysis.table import Table
-from vaeval_tasks.errors import EstimationError
+from vaeval_tasks.stats import Ci, RankSettings
 
 __all__ = ["MIN_RATINGS", "slice_table"]
 
@@ -42,27 +42,25 @@ def _slices(ratings: Ratings) -> Iterator[tuple[str, str, NDArray[np.bool_]]]:
             yield name, value, np.array([v == value for v in values])[ratings.data.prompt]
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _row(row: BoardRow) -> dict[str, Any]:
     shown = ("entity", "elo", "low", "high", "n_ratings", "n_raters", "n_prompts")
     return {"rank": rank_text(row), **{name: getattr(row, name) for name in shown}, "reason": ""}
 
 
-def _ranked(ratings: Ratings, rubrics: Sequence[str], level: Level, settings: Settings) -> dict[str, Rows]:
+def _ranked(ratings: Ratings, rubrics: Sequence[str], level: Level, settings: RankSettings) -> dict[str, Rows]:
     """Return the rows of each rubric; one that cannot be ranked has one row with the reason."""
-    try:
-        board = rank(ratings, level=level, rubrics=rubrics, settings=settings)
-    except EstimationError as error:
-        if len(rubrics) == 1:
-            return {rubrics[0]: [{"reason": str(error)}]}
-        alone = [_ranked(ratings, [rubric], level, settings) for rubric in rubrics]
-        return {rubric: rows for found in alone for rubric, rows in found.items()}
-    return {rubric: [_row(row) for row in board.rows if row.rubric == rubric] for rubric in rubrics}
+    able = rankable(ratings, level, rubrics, engine=settings.engine, ridge=settings.ridge)
+    out: dict[str, Rows] = {one.rubric: [{"reason": one.reason}] for one in able.unranked}
+    for group in able.groups:
+        for row in rank(ratings, level=level, rubrics=group, settings=settings).rows:
+            out.setdefault(row.rubric, []).append(_row(row))
+    return out
 
 
-def slice_table(ratings: Ratings, rubrics: Sequence[str], level: Level, settings: Settings) -> Table:
+def slice_table(ratings: Ratings, rubrics: Sequence[str], level: Level, settings: RankSettings) -> Table:
     """Return every rubric's board on every category, difficulty and condition.
 
-    Intervals are those of the two-way sandwich: hundreds of small boards, each resampled, would take minutes.
+    Intervals are those of the sandwich: hundreds of small boards, each resampled, would take minutes.
 
     Args:
         ratings: with what is known of their prompts.
@@ -76,7 +74,7 @@ def slice_table(ratings: Ratings, rubrics: Sequence[str], level: Level, settings
         part = ratings.subset(inside)
         counts = {rubric: int(np.sum(part.data.rubric == part.data.rubric_code(rubric))) for rubric in rubrics}
         enough = [rubric for rubric, n in counts.items() if n >= MIN_RATINGS]
-        found = _ranked(part, enough, level, settings) if enough else {}
+        found = _ranked(part, enough, level, settings)
         for rubric, n in counts.items():
             few: Rows = [{"reason": f"{n} ratings, fewer than {MIN_RATINGS}"}]
             about = {"rubric": rubric, "field": field, "slice": value, "slice_ratings": n}

@@ -14,30 +14,23 @@ from vaeval_tasks import __version__
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.hosts.evaluate.speech import same_length, strings
 from vaeval_tasks.stats import (
-    Clusters,
+    Ci,
     Comparisons,
     Draws,
     Engine,
-    Fit,
     Metric,
-    Standings,
+    RankSettings,
     Weights,
     agreement_of_counts,
-    bootstrap,
     comparisons,
-    fit,
     mos,
     mos_ratings,
-    sandwich,
-    standings,
+    ranking,
     unit_counts,
 )
 from vaeval_tasks.store.schema import CMOS_MAX, MOS_LEVELS
 
 __all__ = ["agreement_result", "cmos_elo_result", "columns", "mos_result", "pasted"]
-
-_ENGINES = {"ordinal": Engine.ordinal, "massey": Engine.massey, "fractional": Engine.bradley_terry}
-_CIS = ("bootstrap", "sandwich", "iid")
 
 
 def columns(given: Mapping[str, Any], optional: Sequence[str] = ()) -> dict[str, list[Any]]:
@@ -135,6 +128,20 @@ def _choice(name: str, value: str, known: Sequence[str]) -> str:
     return value
 
 
+def _known(names: Sequence[str], field: str) -> np.ndarray[Any, Any] | None:
+    """Return the codes of a column that may be left out, None where it is.
+
+    Raises:
+        InputError: some rows name one, and others, added apart, do not.
+    """
+    if not any(names):
+        return None
+    if not all(names):
+        said = f"names no {field}, and other rows do; give every row one, or none"
+        raise InputError(said, row=names.index("") + 1, field=field)
+    return _coded(names)[1]
+
+
 def _paired(a: Sequence[str], b: Sequence[str], score: Sequence[float], rater: Any, prompt: Any) -> Comparisons:
     _in_range(score, -CMOS_MAX, CMOS_MAX)
     for row, (first, second) in enumerate(zip(a, b, strict=True), 1):
@@ -146,18 +153,10 @@ def _paired(a: Sequence[str], b: Sequence[str], score: Sequence[float], rater: A
         a=codes[: len(a)],
         b=codes[len(a) :],
         score=np.asarray(score),
-        rater=_coded(rater)[1],
-        prompt=_coded(prompt)[1],
+        rater=_known(rater, "rater"),
+        prompt=_known(prompt, "prompt"),
         scale=CMOS_MAX,
     )
-
-
-def _standings(data: Comparisons, found: Fit, ci: str, resamples: int, seed: int) -> Standings:
-    if ci == "bootstrap":
-        plan = Draws(replicates=resamples, seed=seed)
-        return standings(bootstrap(data, plan, engine=found.engine, fits=(found,), threads=1), found.rubric)
-    clusters = Clusters.two_way if ci == "sandwich" else Clusters.none
-    return standings(sandwich(data, found, clusters=clusters), found.rubric)
 
 
 def cmos_elo_result(
@@ -176,50 +175,45 @@ def cmos_elo_result(
         EstimationError: the systems are not connected, or one is undefeated, and ``ridge`` is 0.
         UnknownNameError: an option has an unknown value.
     """
-    kind = _ENGINES[_choice("engine", engine, list(_ENGINES))]
-    _choice("ci", ci, _CIS)
+    settings = RankSettings(
+        engine=Engine(_choice("engine", engine, list(Engine))),
+        ci=Ci(_choice("ci", ci, list(Ci))),
+        resamples=resamples,
+        seed=seed,
+        ridge=ridge,
+        threads=1,
+    )
     signature = _signature("cmos_elo", engine, ci, f"resamples={resamples}", f"seed={seed}", f"ridge={ridge:g}")
     names = ("systems", "cmos_elo", "low", "high", "rank_low", "rank_high", "n_ratings")
     if not rows["score"]:
         empty: dict[str, Any] = {name: [] for name in names}
         return empty | {"n": 0, "n_skipped": 0, "skipped": [], "reason": "no ratings", "signature": signature}
     data = _paired(rows["a"], rows["b"], rows["score"], rows["rater"], rows["prompt"])
-    found = fit(data, data.rubrics[0], engine=kind, ridge=ridge)
-    reason = _no_intervals(rows, data, ci)
-    made = _standings(data, found, "iid" if reason else ci, resamples, seed)
-    order = sorted(range(len(made.ratings)), key=lambda i: (-made.ratings[i], found.entities[i]))
+    made = ranking(data, settings)
+    (found,) = (one.standings for one in made.rubrics)
+    order = sorted(range(len(found.ratings)), key=lambda i: (-found.ratings[i], found.fit.entities[i]))
     values = {
-        "systems": found.entities,
-        "cmos_elo": made.ratings,
-        "low": [None if reason else i.low for i in made.intervals],
-        "high": [None if reason else i.high for i in made.intervals],
-        "rank_low": [None if reason else r for r in made.rank_low],
-        "rank_high": [None if reason else r for r in made.rank_high],
-        "n_ratings": [int(c.n_ratings) for c in made.coverage],
+        "systems": found.fit.entities,
+        "cmos_elo": found.ratings,
+        "low": [i.low for i in found.intervals],
+        "high": [i.high for i in found.intervals],
+        "rank_low": found.rank_low,
+        "rank_high": found.rank_high,
+        "n_ratings": [int(c.n_ratings) for c in found.coverage],
     }
     return {
         **{name: [values[name][i] for i in order] for name in names},
         "n": len(data),
         "n_skipped": 0,
         "skipped": [],
-        "n_raters": data.n_raters if any(rows["rater"]) else None,
-        "n_prompts": data.n_prompts if any(rows["prompt"]) else None,
-        "log_likelihood": found.log_likelihood,
-        "thresholds": list(found.thresholds),
-        "reason": reason,
+        "n_raters": found.fit.n_raters,
+        "n_prompts": found.fit.n_prompts,
+        "log_likelihood": found.fit.log_likelihood,
+        "thresholds": list(found.fit.thresholds),
+        "method": made.method,
+        "reason": "; ".join(made.notes),
         "signature": signature,
     }
-
-
-def _no_intervals(rows: Mapping[str, Sequence[Any]], data: Comparisons, ci: str) -> str:
-    if ci == "iid":
-        return ""
-    for name, count in (("rater", data.n_raters), ("prompt", data.n_prompts)):
-        if not any(rows[name]):
-            return f"no intervals: no {name} was given; ci='iid' takes ratings as independent"
-        if count < 2:
-            return f"no intervals: there is one {name}"
-    return ""
 
 
 def mos_result(

@@ -14,7 +14,7 @@ from vaeval_tasks.stats.cumulative import Problem, incidence, solve
 from vaeval_tasks.stats.existence import require_connected, require_ratings, separation_error
 from vaeval_tasks.stats.fits import Engine, Fit
 
-__all__ = ["bradley_terry_problem", "fit_bradley_terry_cells", "partial_wins"]
+__all__ = ["fit_fractional_cells", "fractional_problem", "partial_wins"]
 
 
 def partial_wins(counts: NDArray[np.float64], scale: int) -> NDArray[np.float64]:
@@ -23,7 +23,7 @@ def partial_wins(counts: NDArray[np.float64], scale: int) -> NDArray[np.float64]
     return np.stack([counts @ (1 - share), counts @ share], axis=-1)
 
 
-def fit_bradley_terry_cells(cells: Cells, *, ridge: float = 0.0) -> Fit:
+def fit_fractional_cells(cells: Cells, *, ridge: float = 0.0) -> Fit:
     """Maximise sum w [f log sig(d) + (1 - f) log sig(-d)], f the partial win and d = s_a - s_b.
 
     Raises:
@@ -32,12 +32,12 @@ def fit_bradley_terry_cells(cells: Cells, *, ridge: float = 0.0) -> Fit:
     require_ratings(cells)
     if not ridge:
         require_connected(cells)
-    problem = bradley_terry_problem(cells, ridge)
+    problem = fractional_problem(cells, ridge)
     solution = solve(problem)
     if not solution.converged:
         raise separation_error(cells, problem)
     return Fit(
-        engine=Engine.bradley_terry,
+        engine=Engine.fractional,
         rubric=cells.rubric,
         entities=cells.entities,
         strengths=solution.coefficients,
@@ -54,7 +54,7 @@ def fit_bradley_terry_cells(cells: Cells, *, ridge: float = 0.0) -> Fit:
     )
 
 
-def bradley_terry_problem(cells: Cells, ridge: float = 0.0) -> Problem:
+def fractional_problem(cells: Cells, ridge: float = 0.0) -> Problem:
     """Return the model of a table of counts: wins and losses, and a threshold fixed at 0."""
     m = len(cells.entities)
     return Problem(

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from vaeval_tasks.stats import Comparisons, Engine, comparisons, fit
-from vaeval_tasks.stats.bradley_terry import partial_wins
+from vaeval_tasks.stats.fractional import partial_wins
 
 
 def test_baseball(baseball: Comparisons) -> None:
     """R BradleyTerry2: BTm without order effect, against Baltimore."""
-    got = fit(baseball, "overall", engine=Engine.bradley_terry)
+    got = fit(baseball, "overall", engine=Engine.fractional)
     against = dict(zip(got.entities, got.strengths - got.strengths[got.entities.index("Baltimore")], strict=True))
     expected = {
         "Boston": 1.107698,
@@ -32,7 +32,7 @@ def test_stigler_citations() -> None:
     data = comparisons(
         entities=journals, a=a, b=b, score=score, weight=weight, rater=[0] * 12, prompt=[0] * 12, scale=1
     )
-    got = fit(data, "overall", engine=Engine.bradley_terry)
+    got = fit(data, "overall", engine=Engine.fractional)
     np.testing.assert_allclose(got.strengths[1:] - got.strengths[0], [-2.949072, -0.479570, 0.268954], atol=1e-6)
     v = got.covariance
     se = [np.sqrt(v[0, 0] + v[i, i] - 2 * v[0, i]) for i in (1, 2, 3)]
@@ -49,7 +49,7 @@ def test_evalica_gives_the_same_scores(llmfao: Comparisons) -> None:
         names[llmfao.a], names[llmfao.b], winners, tie_weight=0.5, tolerance=1e-14, limit=9999
     )
     theirs = np.log(found.scores[list(llmfao.entities)].to_numpy())
-    ours = fit(llmfao, "overall", engine=Engine.bradley_terry)
+    ours = fit(llmfao, "overall", engine=Engine.fractional)
     np.testing.assert_allclose(theirs - theirs.mean(), ours.strengths, atol=1e-9)
 
 
@@ -63,6 +63,6 @@ def test_a_score_is_a_share_of_a_win() -> None:
 def test_two_entities_by_hand() -> None:
     """Scores +3, +3, 0 are 2.5 wins of 3: s_a - s_b = log(2.5 / 0.5) = log 5."""
     data = comparisons(entities=["x", "y"], a=[0] * 3, b=[1] * 3, score=[3, 3, 0], rater=[0, 1, 2], prompt=[0] * 3)
-    got = fit(data, "overall", engine=Engine.bradley_terry)
+    got = fit(data, "overall", engine=Engine.fractional)
     assert got.strengths[0] - got.strengths[1] == pytest.approx(np.log(5), abs=1e-10)
     assert got.ratings.mean() == pytest.approx(1000)
