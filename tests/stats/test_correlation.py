@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from vaeval_tasks.stats import Comparisons, Level, block_means, comparisons, rubric_correlations
+from vaeval_tasks.stats import Comparisons, CorrelationLevel, block_means, comparisons, rubric_correlations
 
 
 def two_rubrics() -> Comparisons:
@@ -29,7 +29,7 @@ def test_uncentred_correlation_by_hand() -> None:
 
 def test_pair_means_by_hand() -> None:
     """Pairs: prompt 0 has p mean 2 and q mean 1; prompt 1 (turned) p mean (-2 + 3) / 2 = .5 and q mean 1."""
-    got = rubric_correlations(two_rubrics(), level=Level.pair)
+    got = rubric_correlations(two_rubrics(), level=CorrelationLevel.pair)
     assert got.matrix[0, 1] == pytest.approx((2 + 0.5) / np.sqrt((4 + 0.25) * 2))
 
 

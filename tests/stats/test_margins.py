@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -46,11 +48,21 @@ def test_what_is_missing_is_none_with_its_reason() -> None:
     )  # fmt: skip
     first, second = margins(data, "x", "y", PLAN)
     assert (first.margin, first.win_rate, first.significant) == (0.0, None, None)
-    assert "two raters or more" in first.interval.reason
+    assert "no rating is off the estimate" in first.interval.reason
     assert (second.margin, second.reason) == (None, "no rating compares 'x' with 'y' directly")
     assert second.interval.low is None
     with pytest.raises(UnknownNameError):
         margins(data, "x", "w", PLAN)
+
+
+def test_one_rater_leaves_the_prompts(simulate: object) -> None:
+    data: Comparisons = simulate([[0.4, -0.4]], n=300, n_raters=1)  # type: ignore[operator]
+    (got,) = margins(data, "m0", "m1", PLAN)
+    (expected,) = margins(data, "m0", "m1", replace(PLAN, scheme=Scheme.prompt))
+    assert got.interval == expected.interval
+    assert got.interval.low is not None
+    alone = data.subset(data.prompt == 0)
+    assert "one rater and one prompt" in margins(alone, "m0", "m1", PLAN)[0].interval.reason
 
 
 def test_the_interval_is_that_of_the_weighted_mean(simulate: object) -> None:

@@ -29,7 +29,7 @@ def test_samples_are_averaged_before_their_mean() -> None:
     assert x.distribution == (0, 0.25, 0.25, 0.25, 0.25)
     assert mos(small(), PLAN, pooled=True)[0].mean == 3.5
     assert y.mean == 1.5
-    assert y.interval.reason == "an interval needs the ratings of two prompts or more, here is 1"
+    assert y.interval.reason == "there is one prompt, so nothing tells how prompts differ"
     assert (z.mean, z.distribution, z.reason) == (None, (), "no ratings")
 
 

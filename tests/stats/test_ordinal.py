@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
@@ -28,6 +30,24 @@ def test_agresti_ribbons_free_thresholds(ribbons: Comparisons) -> None:
     got = fit_ordinal(ribbons, "overall", thresholds=Thresholds.free)
     assert got.log_likelihood == pytest.approx(-520.0534527, abs=6e-8)
     assert len(got.thresholds) == 6
+
+
+def test_free_thresholds_keep_which_is_a_and_which_is_b(baseball: Comparisons) -> None:
+    """R BradleyTerry2 with at.home: .3022607, Boston 1.143803 over Baltimore; the home team is a, so home is -tau."""
+    got = fit_ordinal(baseball, "overall", thresholds=Thresholds.free)
+    strength = dict(zip(got.entities, got.strengths, strict=True))
+    assert strength["Boston"] - strength["Baltimore"] == pytest.approx(1.143803, abs=2e-6)
+    assert got.thresholds == pytest.approx([-0.3022607], abs=2e-6)
+
+
+def test_turning_every_row_mirrors_free_thresholds(ribbons: Comparisons) -> None:
+    got = fit_ordinal(ribbons, "overall", thresholds=Thresholds.free)
+    turned = replace(ribbons, a=ribbons.b, b=ribbons.a, score=-ribbons.score)
+    again = fit_ordinal(turned, "overall", thresholds=Thresholds.free)
+    np.testing.assert_allclose(again.strengths, got.strengths, atol=1e-7)
+    np.testing.assert_allclose(again.thresholds, -np.array(got.thresholds)[::-1], atol=1e-7)
+    held = fit(ribbons, "overall").strengths  # symmetric thresholds: a likelihood ratio of 2.11 on 3 degrees away
+    np.testing.assert_allclose(got.strengths, held, atol=0.1)
 
 
 def test_agresti_ribbons_probit(ribbons: Comparisons) -> None:

@@ -63,8 +63,10 @@ def test_with_independent_ratings_all_agree_with_the_model(simulate: object) -> 
 
 
 @pytest.mark.parametrize("engine", list(Engine))
-def test_prompt_effects_widen_the_two_way_interval_alone(simulate: object, engine: Engine) -> None:
+def test_prompt_effects_widen_the_intervals_that_know_prompts(simulate: object, engine: Engine) -> None:
     data: Comparisons = simulate([0.4, 0.0, -0.4], n=4000, n_raters=100, n_prompts=25, prompt_sd=0.8)  # type: ignore[operator]
     got = fit(data, "r0", engine=engine)
-    wide, narrow = (np.sqrt(np.diag(sandwich(data, got, clusters=c).matrix)) for c in Clusters)
-    assert (wide > 1.5 * narrow).all()
+    widths = {c: np.sqrt(np.diag(sandwich(data, got, clusters=c).matrix)) for c in Clusters}
+    for wide in (Clusters.two_way, Clusters.prompt):
+        for narrow in (Clusters.rater, Clusters.none):
+            assert (widths[wide] > 1.5 * widths[narrow]).all()

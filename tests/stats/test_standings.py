@@ -9,7 +9,6 @@ from vaeval_tasks.stats import (
     Comparisons,
     Draws,
     Engine,
-    Scheme,
     bootstrap,
     difference,
     elo,
@@ -18,7 +17,7 @@ from vaeval_tasks.stats import (
     sandwich,
     standings,
 )
-from vaeval_tasks.stats.intervals import t_interval, too_few
+from vaeval_tasks.stats.intervals import t_interval
 
 
 def test_percentiles_are_type_7_with_their_monte_carlo_error() -> None:
@@ -83,30 +82,13 @@ def test_massey_stays_in_score_points(simulate: object) -> None:
     assert got.intervals[0].high < 3
 
 
-@pytest.mark.parametrize(
-    ("scheme", "raters", "prompts", "word"),
-    [
-        (Scheme.product, 1, 9, "raters"),
-        (Scheme.subset, 9, 1, "prompts"),
-        (Scheme.rater, 1, 9, "raters"),
-        (Scheme.rater, 9, 1, ""),
-        (Scheme.prompt, 1, 9, ""),
-        (Scheme.prompt, 9, 1, "prompts"),
-        (Scheme.iid, 1, 1, ""),
-    ],
-)
-def test_what_a_scheme_needs(scheme: Scheme, raters: int, prompts: int, word: str) -> None:
-    assert word in too_few(scheme, raters, prompts)
-    assert bool(word) == bool(too_few(scheme, raters, prompts))
-
-
 def test_one_rater_has_ratings_but_no_interval(simulate: object) -> None:
     data: Comparisons = simulate([[0.3, 0.0, -0.3]], n_raters=1)  # type: ignore[operator]
     for source in (bootstrap(data, Draws(replicates=20)), sandwich(data, fit(data, "r0"))):
         got = standings(source, "r0")
         assert len(got.ratings) == 3
         assert got.intervals[0].low is None
-        assert "two raters or more, here is 1" in got.intervals[0].reason
+        assert "there is one rater" in got.intervals[0].reason
         assert got.rank_low == (None, None, None)
     alone = standings(sandwich(data, fit(data, "r0"), clusters=Clusters.none), "r0")
     assert alone.intervals[0].low is not None

@@ -39,7 +39,7 @@ from vaeval_tasks.stats.coefficients import (
     unit_counts,
 )
 from vaeval_tasks.stats.comparisons import Comparisons, Coverage, comparisons
-from vaeval_tasks.stats.correlation import Block, Level, RubricCorrelations, block_means, rubric_correlations
+from vaeval_tasks.stats.correlation import Block, CorrelationLevel, RubricCorrelations, block_means, rubric_correlations
 from vaeval_tasks.stats.draws import Draws, Scheme
 from vaeval_tasks.stats.elo import ANCHOR, ELO_PER_LOGIT, elo
 from vaeval_tasks.stats.engines import fit, fit_all
@@ -67,13 +67,13 @@ __all__ = [
     "Clusters",
     "Coefficient",
     "Comparisons",
+    "CorrelationLevel",
     "Covariance",
     "Coverage",
     "Draws",
     "Engine",
     "Fit",
     "Interval",
-    "Level",
     "Link",
     "Margin",
     "Metric",

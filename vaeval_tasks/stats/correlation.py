@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from vaeval_tasks.stats.cells import orient, session_codes
 from vaeval_tasks.stats.comparisons import Comparisons, recode
 
-__all__ = ["Block", "Level", "RubricCorrelations", "block_means", "rubric_correlations"]
+__all__ = ["Block", "CorrelationLevel", "RubricCorrelations", "block_means", "rubric_correlations"]
 
 
-class Level(StrEnum):
+class CorrelationLevel(StrEnum):
     """What is correlated."""
 
     rating = "rating"
@@ -30,7 +30,7 @@ class RubricCorrelations:
     """Pairwise correlations of rubrics; never NaN: what is undefined is 0 and marked so."""
 
     rubrics: tuple[str, ...]
-    level: Level
+    level: CorrelationLevel
     matrix: NDArray[np.float64]
     """(rubrics, rubrics); 0 where undefined."""
     defined: NDArray[np.bool_]
@@ -51,14 +51,14 @@ class Block:
     """Pairs of rubrics whose correlation is defined; the means of blocks, weighted so, make the mean of all."""
 
 
-def rubric_correlations(data: Comparisons, *, level: Level = Level.rating) -> RubricCorrelations:
+def rubric_correlations(data: Comparisons, *, level: CorrelationLevel = CorrelationLevel.rating) -> RubricCorrelations:
     """Correlate the rubrics' scores over what answers both.
 
     A session is (rater, prompt, pair of entities). Scores are mirrored (uncentred Pearson), so that the order of a and
     b does not matter: sum(y1 y2) / sqrt(sum(y1^2) sum(y2^2)). Weights are not used: a row is one answer.
     """
     turned = orient(data)
-    if level is Level.rating:
+    if level is CorrelationLevel.rating:
         session = session_codes(data)
     else:
         session, _ = recode(data.prompt * len(turned.first) + turned.pair)

@@ -8,7 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import t as student
 
-__all__ = ["Interval", "no_interval", "percentile_interval", "t_interval"]
+__all__ = ["Interval", "no_interval", "percentile_interval", "t_interval", "with_width"]
+
+_NO_WIDTH = 1e-9
+"""Log odds or score points: an interval so narrow is rounding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +37,13 @@ class Interval:
 def no_interval(reason: str) -> Interval:
     """Return the interval of what has none."""
     return Interval(low=None, high=None, se=None, reason=reason)
+
+
+def with_width(found: Interval, unit_size: float = 1.0) -> Interval:
+    """Return an interval as it is; one without width claims a certainty that no data give, and becomes none."""
+    if found.low is None or found.high is None or found.high - found.low > _NO_WIDTH * unit_size:
+        return found
+    return no_interval("no rating is off the estimate, so nothing tells how far off it is")
 
 
 def percentile_interval(values: ArrayLike, *, level: float = 0.95) -> Interval:

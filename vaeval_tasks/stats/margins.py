@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vaeval_tasks.stats.clusters import WAYS, lacking
+from vaeval_tasks.stats.clusters import SCHEMES, WAYS, choose_clusters
 from vaeval_tasks.stats.comparisons import Comparisons
 from vaeval_tasks.stats.draws import Draws, Scheme
-from vaeval_tasks.stats.intervals import Interval, no_interval, percentile_interval
+from vaeval_tasks.stats.intervals import Interval, no_interval, percentile_interval, with_width
 from vaeval_tasks.stats.means import resampled_sums
 
 __all__ = ["Margin", "margins"]
@@ -51,10 +53,17 @@ def margins(data: Comparisons, a: str, b: str, draws: Draws, *, level: float = 0
     direct = data.subset(((data.a == i) & (data.b == j)) | ((data.a == j) & (data.b == i)))
     score = np.where(direct.a == i, direct.score, -direct.score) if i != j else np.zeros(len(direct))
     weights = np.stack([direct.weight, direct.weight * score])
-    sums = resampled_sums(direct, direct.rubric, weights, len(data.rubrics), draws)  # (2, rubrics, replicates)
-    return tuple(
-        _margin(direct, score, code, (a, b), sums[:, code], draws.scheme, level) for code in range(len(data.rubrics))
-    )
+
+    @cache
+    def sums(scheme: Scheme) -> NDArray[np.float64]:
+        """(2, rubrics, replicates)."""
+        return resampled_sums(direct, direct.rubric, weights, len(data.rubrics), replace(draws, scheme=scheme))
+
+    def drawn(scheme: Scheme, code: int) -> NDArray[np.float64]:
+        weight, total = sums(scheme)[:, code]
+        return np.divide(total, weight, out=np.full(len(weight), np.nan), where=weight > 0)
+
+    return tuple(_margin(direct, score, code, (a, b), drawn, draws.scheme, level) for code in range(len(data.rubrics)))
 
 
 def _margin(
@@ -62,7 +71,7 @@ def _margin(
     score: NDArray[np.float64],
     code: int,
     names: tuple[str, str],
-    sums: NDArray[np.float64],
+    drawn: Callable[[Scheme, int], NDArray[np.float64]],
     scheme: Scheme,
     level: float,
 ) -> Margin:
@@ -72,12 +81,14 @@ def _margin(
     n_prompts = len(np.unique(direct.prompt[rows])) if direct.prompts_named else None
     wins, losses, total = float(w[y > 0].sum()), float(w[y < 0].sum()), float(w.sum())
     reason = "" if total else f"no rating compares {names[0]!r} with {names[1]!r} directly"
-    lacks = lacking(WAYS[scheme], n_raters, n_prompts, total)
-    if reason or lacks:
-        interval = no_interval(reason or (lacks.text if lacks else ""))
+    # the product is what is drawn where both are named; else what the rows have, as on a board
+    wanted = None if scheme is Scheme.product else WAYS[scheme]
+    choice = choose_clusters(n_raters, n_prompts, total, wanted=wanted)
+    if reason or choice.clusters is None:
+        interval = no_interval(reason or (choice.reason.text if choice.reason else ""))
     else:
-        drawn = np.divide(sums[1], sums[0], out=np.full(sums.shape[1], np.nan), where=sums[0] > 0)
-        interval = percentile_interval(drawn, level=level)
+        chosen = scheme if choice.clusters is WAYS[scheme] else SCHEMES[choice.clusters]
+        interval = with_width(percentile_interval(drawn(chosen, code), level=level))
     return Margin(
         rubric=direct.rubrics[code],
         a=names[0],

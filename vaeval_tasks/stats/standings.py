@@ -12,13 +12,10 @@ from vaeval_tasks.stats.bootstrap import Resamples
 from vaeval_tasks.stats.clusters import WAYS, lacking
 from vaeval_tasks.stats.comparisons import Comparisons, Coverage
 from vaeval_tasks.stats.fits import Fit
-from vaeval_tasks.stats.intervals import Interval, no_interval, percentile_interval, t_interval
+from vaeval_tasks.stats.intervals import Interval, no_interval, percentile_interval, t_interval, with_width
 from vaeval_tasks.stats.sandwich import Covariance
 
 __all__ = ["Standings", "bare_standings", "difference", "standings"]
-
-_NO_WIDTH = 1e-9
-"""Of a strength: an interval so narrow is rounding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -137,11 +134,7 @@ def _interval(
     else:
         anchor = float(fit.ratings.mean()) * float(contrast.sum())
         found = percentile_interval(anchor + fit.unit_size * (source.of(fit.rubric) @ contrast), level=level)
-    if found.low is None or found.high is None or not contrast.any():
-        return found
-    if found.high - found.low <= _NO_WIDTH * fit.unit_size:
-        return no_interval("no rating is off the fit, so nothing tells how far off it is")
-    return found
+    return with_width(found, fit.unit_size) if contrast.any() else found  # an entity is itself for certain
 
 
 def _count(source: Resamples | Covariance, what: str, rubric: str) -> int:

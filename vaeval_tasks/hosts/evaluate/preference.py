@@ -113,6 +113,12 @@ def _in_range(score: Sequence[float], low: int, high: int) -> None:
             raise InputError(f"{value:g} is out of range; scores go from {low} to {high}", row=row, field="score")
 
 
+def _in_turn(names: Sequence[str]) -> np.ndarray[Any, Any]:
+    """Return codes in the order in which names first appear, as files are read: then a seed draws the same."""
+    at = {name: code for code, name in enumerate(dict.fromkeys(names))}
+    return np.array([at[name] for name in names], dtype=np.int64)
+
+
 def _coded(names: Sequence[str]) -> tuple[list[str], np.ndarray[Any, Any]]:
     distinct, codes = np.unique(np.asarray(names, dtype=object).astype(str), return_inverse=True)
     return distinct.tolist(), codes
@@ -139,7 +145,7 @@ def _known(names: Sequence[str], field: str) -> np.ndarray[Any, Any] | None:
     if not all(names):
         said = f"names no {field}, and other rows do; give every row one, or none"
         raise InputError(said, row=names.index("") + 1, field=field)
-    return _coded(names)[1]
+    return _in_turn(names)
 
 
 def _paired(a: Sequence[str], b: Sequence[str], score: Sequence[float], rater: Any, prompt: Any) -> Comparisons:
@@ -236,8 +242,8 @@ def mos_result(
         entities=names,
         entity=codes,
         score=np.asarray(rows["score"]),
-        rater=_coded(rater)[1],
-        prompt=_coded(rows["prompt"])[1],
+        rater=_in_turn(rater),
+        prompt=_in_turn(rows["prompt"]),
         levels=MOS_LEVELS,
     )
     found = sorted(
