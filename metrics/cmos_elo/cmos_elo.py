@@ -22,9 +22,9 @@ _KWARGS_DESCRIPTION = """
 Args:
     a, b (`list` of `str`): the two systems that were compared; in any order.
     score (`list` of numbers): whole numbers from -3 to +3, positive where `a` is preferred, 0 a tie.
-    rater, prompt (`list` of `str`, optional): who compared, on what; intervals need both.
+    rater, prompt (`list` of `str`, optional): who compared, on what; intervals are clustered by those given.
     engine (`str`): `ordinal` (default), `massey` or `fractional` (Bradley-Terry on partial margins).
-    ci (`str`): `bootstrap` (raters and prompts; default), `sandwich` (two-way clustered) or `iid`.
+    ci (`str`): `bootstrap` (raters and prompts; default), `sandwich` (clustered by them) or `iid`.
     resamples, seed (`int`): of the bootstrap, 1000 and 0.
     ridge (`float`): a penalty where no finite estimate exists, 0.
 
@@ -34,7 +34,8 @@ Returns:
     low, high (`list`): 95 % intervals; None where there is none, see `reason`.
     rank_low, rank_high (`list`): the best and worst rank each system may hold.
     n, n_skipped (`int`), skipped (`list`): ratings, and those left out (none: a wrong row is refused).
-    n_ratings (`list` of `int`), n_raters, n_prompts (`int` or None), log_likelihood, thresholds, reason, signature.
+    n_ratings (`list` of `int`), n_raters, n_prompts (`int` or None), log_likelihood, thresholds, method, reason,
+        signature.
 
 Examples:
     >>> import evaluate
@@ -44,7 +45,7 @@ Examples:
     >>> result["systems"], [round(e) for e in result["cmos_elo"]], result["low"]
     (['x', 'y'], [1063, 937], [None, None])
     >>> result["reason"]
-    "no intervals: no rater was given; ci='iid' takes ratings as independent"
+    'no intervals: the table names no raters or prompts; ci iid takes ratings as independent'
     >>> result = elo.compute(a=["x"] * 6, b=["y"] * 6, score=[1, -1, 2, 0, 1, 1], rater=["r1", "r2", "r3"] * 2,
     ...                      prompt=["p1", "p2"] * 3, ci="sandwich")
     >>> result["systems"][0], result["low"][0] < result["cmos_elo"][0] < result["high"][0]

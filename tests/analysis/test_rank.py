@@ -170,14 +170,18 @@ def test_a_table_of_counts_is_the_ratings_it_counts(ratings_csv: Callable[..., P
 
 
 @pytest.mark.parametrize("ci", ["bootstrap", "sandwich"])
-def test_one_rater_has_no_interval_and_says_why(
+def test_one_rater_has_intervals_over_prompts_and_says_so(
     ci: str, ratings_csv: Callable[..., Path], good_rows: Rows, invoke: Any
 ) -> None:
     alone = [row for row in good_rows if row[3] == "r2"]
     result = invoke("rank", ratings_csv(alone), "--json", "--ci", ci, "--ridge", 0.1).json
-    assert all(r["low"] is r["high"] is r["rank_low"] is r["rank_high"] is None for r in result["rows"])
-    assert "one rater" in result["notes"][0]
+    assert result["notes"][0].startswith("intervals are clustered by prompt alone: there is one rater")
+    assert result["fit"]["clusters"] == "prompt"
     assert all(r["n_raters"] == 1 for r in result["rows"])
+    one = [[*row[:3], "r2", *row[4:]] for row in alone if row[0] == "p1"]
+    result = invoke("rank", ratings_csv(one), "--json", "--ci", ci, "--ridge", 0.1).json
+    assert all(r["low"] is r["high"] is r["rank_low"] is r["rank_high"] is None for r in result["rows"])
+    assert result["notes"] == ["no intervals: there is one rater and one prompt, so nothing tells how either differs"]
 
 
 def test_ribbons_through_a_documented_renaming(human_ratings: Path, invoke: Any) -> None:

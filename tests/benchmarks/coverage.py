@@ -16,7 +16,7 @@ from vaeval_tasks.simulate import Shape, simulate
 from vaeval_tasks.simulate.comparisons import study_comparisons
 from vaeval_tasks.simulate.published import MODELS
 from vaeval_tasks.simulate.truth import true_model_elo
-from vaeval_tasks.stats import Clusters, Draws, bootstrap, difference, fit_all, sandwich, standings
+from vaeval_tasks.stats import Ci, RankSettings, fit_all, ranking
 
 
 def hits(study_seed: int, args: argparse.Namespace) -> dict[str, list[bool]]:
@@ -25,20 +25,16 @@ def hits(study_seed: int, args: argparse.Namespace) -> dict[str, list[bool]]:
     study = simulate(shape, seed=study_seed)
     data = study_comparisons(study, (args.rubric,), by_model=True)
     truth = true_model_elo(study.truth)[args.rubric]
-    (fit,) = fits = fit_all(data)
-    sources = {
-        "sandwich": sandwich(data, fit),
-        "bootstrap": bootstrap(data, Draws(replicates=args.resamples, seed=study_seed), fits=fits, threads=1),
-        "iid": sandwich(data, fit, clusters=Clusters.none),
-    }
+    fits = fit_all(data)
     out = {}
-    for name, source in sources.items():
-        found = standings(source, args.rubric)
-        intervals = dict(zip(fit.entities, found.intervals, strict=True))
+    for ci in Ci:
+        settings = RankSettings(ci=ci, resamples=args.resamples, seed=study_seed, threads=1)
+        (found,) = ranking(data, settings, fits=fits).rubrics
+        intervals = dict(zip(data.entities, found.standings.intervals, strict=True))
         marks = [not intervals[m].excludes(truth[m]) for m in MODELS]
         for a, b in itertools.pairwise(MODELS):
-            marks.append(not difference(source, args.rubric, a, b).excludes(truth[a] - truth[b]))
-        out[name] = marks
+            marks.append(not found.difference(a, b).excludes(truth[a] - truth[b]))
+        out[ci.value] = marks
     return out
 
 

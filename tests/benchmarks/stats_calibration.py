@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 from stats_study import simulate
 
-from vaeval_tasks.stats import Clusters, Draws, Interval, bootstrap, difference, fit_all, sandwich, standings
+from vaeval_tasks.stats import Ci, Interval, RankSettings, fit_all, ranking
 
 STUDIES = 300
 REPLICATES = 200
@@ -26,20 +26,11 @@ REPLICATES = 200
 def intervals(seed: int) -> tuple[np.ndarray, dict[str, list[Interval]]]:
     """Return the Elos of a study with the differences of neighbours, and the intervals of both by method."""
     data = simulate(seed, n_rubrics=1).models
-    rubric, entities = data.rubrics[0], data.entities
     fits = fit_all(data)
-    sources = {
-        "sandwich": sandwich(data, fits[0]),
-        "bootstrap": bootstrap(data, Draws(replicates=REPLICATES, seed=seed), fits=fits, threads=1),
-        "iid": sandwich(data, fits[0], clusters=Clusters.none),
-    }
-    found = {
-        name: [
-            *standings(source, rubric).intervals,
-            *(difference(source, rubric, *pair) for pair in pairwise(entities)),
-        ]
-        for name, source in sources.items()
-    }
+    found = {}
+    for ci in Ci:
+        (one,) = ranking(data, RankSettings(ci=ci, resamples=REPLICATES, seed=seed, threads=1), fits=fits).rubrics
+        found[ci.value] = [*one.standings.intervals, *(one.difference(*pair) for pair in pairwise(data.entities))]
     elo = fits[0].ratings
     return np.concatenate([elo, elo[:-1] - elo[1:]]), found
 

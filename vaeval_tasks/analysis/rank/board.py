@@ -180,10 +180,9 @@ def rank(
             ``stats.fit``.
         UnknownNameError: a pair names an entity that there is not.
     """
-    whole = restrict(ratings.at(level), rubrics)
-    for name in {x for pair in pairs for x in pair}:
-        whole.entity_code(name)
     data = _ranked_data(ratings, level, rubrics)
+    for name in {x for pair in pairs for x in pair}:
+        data.entity_code(name)
     found = ranking(data, settings, progress=progress)
     return Board(
         level=level,
