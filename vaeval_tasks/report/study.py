@@ -81,7 +81,7 @@ def _notices(run: RunDir, ratings: Ratings) -> tuple[str, ...]:
     if "judge" in kinds:
         out.append("The raters of this board are judge models, not people.")
     if len(ratings.raters) == 1:
-        out.append("There is one rater, so nothing tells how raters differ; intervals tell how much hangs on the prompts alone.")
+        out.append("There is one rater, so nothing tells how raters differ; intervals are over prompts alone.")
     return tuple(out)
 
 
