@@ -6,7 +6,7 @@ import evaluate
 import gradio as gr
 from evaluate.utils.gradio import parse_readme
 from vaeval_tasks.errors import VaevalError
-from vaeval_tasks.metrics.judge import FAMILIES
+from vaeval_tasks.metrics.content_judge import FAMILIES
 
 HERE = Path(__file__).resolve().parent
 metric = evaluate.load(str(HERE / "judge_correctness.py"), keep_in_memory=True)

@@ -3,7 +3,7 @@
 import datasets
 import evaluate
 from vaeval_tasks.hosts.evaluate import speech as hub
-from vaeval_tasks.metrics import judge
+from vaeval_tasks.metrics import content_judge
 
 _DESCRIPTION = """\
 Decides whether the answers of a voice assistant are correct or good, as VoiceAssistant-Eval does: a judge reads the \
@@ -93,8 +93,12 @@ class JudgeCorrectness(evaluate.Metric):
         self, predictions, references, questions, verdicts, task=None, backend=None, url=None, model=None, prompts=None
     ):
         if any(verdicts):
-            family = judge.family(task) if task else None
-            return hub.result("judge_correctness", [judge.parse_verdict(v, family) for [v] in verdicts], "judge-given")
-        chosen = judge.pick_judge(hub.backend_of(backend, self.config_name), url=url, model=model, prompts=prompts)
+            family = content_judge.family(task) if task else None
+            return hub.result(
+                "judge_correctness", [content_judge.parse_verdict(v, family) for [v] in verdicts], "judge-given"
+            )
+        chosen = content_judge.pick_judge(
+            hub.backend_of(backend, self.config_name), url=url, model=model, prompts=prompts
+        )
         scored = chosen.judge(hub.judge_items(task, predictions, references, questions))
         return hub.result("judge_correctness", scored, chosen.signature)

@@ -12,8 +12,8 @@ from vaeval_tasks.analysis.load.entities import Level
 from vaeval_tasks.analysis.load.ratings import load_ratings
 from vaeval_tasks.analysis.load.source import Source
 from vaeval_tasks.audio import read_audio
-from vaeval_tasks.judging.client import ChatClient
-from vaeval_tasks.judging.panel import JudgeSettings, judge_pairs
+from vaeval_tasks.judging.pairs import PairJudgeSettings, judge_pairs
+from vaeval_tasks.services.http.chat import ChatClient, ChatOptions
 from vaeval_tasks.stats import Draws
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import Rater, Rating
@@ -59,8 +59,8 @@ def judge_with(run: RunDir, fake: Any, judge: Any, bias: int) -> None:
         return 200, json.dumps({key: max(-3, min(3, value + noise)) for key, value in scores.items()}), {}
 
     fake.reply = reply
-    client = ChatClient(fake.url, sleep=lambda _: None)
-    judge_pairs(run, client, JudgeSettings(model=f"bias {bias}", rubrics=("overall",), concurrency=1))
+    client = ChatClient(fake.url, ChatOptions(model=f"bias {bias}", concurrency=1), sleep=lambda _: None)
+    judge_pairs(run, client, PairJudgeSettings(rubrics=("overall",)))
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +110,7 @@ def test_people_are_ranked_as_if_there_were_no_judge(judged_run: RunDir) -> None
 def test_a_judge_of_ties_picks_nothing(run: RunDir, fake_judge: Any) -> None:
     add_people(run)
     fake_judge.reply = lambda body, number: (200, json.dumps({"overall": 0}), {})
-    judge_pairs(run, ChatClient(fake_judge.url), JudgeSettings(model="ties", rubrics=("overall",)))
+    judge_pairs(run, ChatClient(fake_judge.url, ChatOptions(model="ties")), PairJudgeSettings(rubrics=("overall",)))
     source = Source(path=run.root)
     view = judge_views(load_ratings(source), load_judged(source), ["overall"], Level.config, DRAWS)[0]
     assert view.accuracy.value == 0.5
@@ -121,7 +121,7 @@ def test_a_judge_without_a_finite_board_says_why(run: RunDir, fake_judge: Any) -
     """A judge that always gives the loudest the most leaves no finite strength, and no number is made up."""
     add_people(run)
     fake_judge.reply = lambda body, number: (200, json.dumps({"overall": 3 * sign_of(body)}), {})
-    judge_pairs(run, ChatClient(fake_judge.url), JudgeSettings(model="sure", rubrics=("overall",)))
+    judge_pairs(run, ChatClient(fake_judge.url, ChatOptions(model="sure")), PairJudgeSettings(rubrics=("overall",)))
     source = Source(path=run.root)
     view = judge_views(load_ratings(source), load_judged(source), ["overall"], Level.config, DRAWS)[0]
     agreement, boards = (table.rows for table in judge_tables([view]))

@@ -8,7 +8,7 @@ from vaeval_tasks.audio import Clip
 from vaeval_tasks.errors import InputError, MissingDependencyError, MissingWeightsError, UnknownNameError
 from vaeval_tasks.metrics import common
 from vaeval_tasks.metrics.distillmos import DistillMos
-from vaeval_tasks.metrics.judge import HttpJudge, RulesJudge
+from vaeval_tasks.metrics.content_judge import ChatContentJudge, RulesJudge
 from vaeval_tasks.metrics.profiles import load_scorers
 from vaeval_tasks.metrics.resemblyzer import Resemblyzer
 from vaeval_tasks.metrics.utmos import Utmos
@@ -31,7 +31,7 @@ def test_offline():
 
 def test_offline_takes_a_judge_and_a_smaller_recogniser():
     scorers = load_scorers("offline", judge_url=URL, judge_model="m", asr_model="whisper-tiny.en")
-    assert isinstance(scorers.judge, HttpJudge)
+    assert isinstance(scorers.judge, ChatContentJudge)
     assert "|model:m|" in scorers.judge.signature
     assert "whisper-tiny.en" in scorers.recogniser.signature
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -52,23 +53,21 @@ def judge(
     from tqdm import tqdm
 
     from vaeval_tasks.errors import ServiceError
-    from vaeval_tasks.judging.client import ChatClient
     from vaeval_tasks.judging.instructions import AudioPart
-    from vaeval_tasks.judging.panel import JudgeSettings, judge_pairs
+    from vaeval_tasks.judging.pairs import PairJudgeSettings, judge_pairs
     from vaeval_tasks.rubrics import rubric
+    from vaeval_tasks.services.http.chat import ChatClient, ChatOptions
     from vaeval_tasks.store.run import RunDir
 
-    settings = JudgeSettings(
-        model=model,
+    settings = PairJudgeSettings(
         rubrics=tuple(rubric(key).key for key in rubrics),
         pairs=pairs,
         seed=seed,
         audio_part=AudioPart(audio_part),
-        max_tokens=max_tokens,
-        concurrency=concurrency,
         retry_malformed=retry_malformed,
     )
-    client = ChatClient(url, timeout=timeout, concurrency=concurrency)
+    options = ChatOptions(model=model, max_tokens=max_tokens, concurrency=concurrency, timeout_s=timeout)
+    client = ChatClient(url, options, say=lambda text: tqdm.write(text, file=sys.stderr))
     try:
         with tqdm(desc="judge", unit="request", disable=None) as bar:
             done = judge_pairs(RunDir.existing(run), client, settings, progress=bar.update)
@@ -80,5 +79,11 @@ def judge(
     )
     for reason, times in done.reasons[:5]:
         click.echo(f"  malformed {times} times: {reason}")
+    if done.stopped:
+        raise ServiceError(
+            f"{done.unanswered} requests got no answer ({done.stopped}); run the same command again to go on"
+        )
     if done.unanswered:
-        raise ServiceError(f"{done.unanswered} requests got no answer; run the same command again to go on")
+        click.echo(
+            f"  {done.unanswered} requests got no answer although the judge is there; the same command asks again"
+        )

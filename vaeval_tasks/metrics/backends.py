@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from vaeval_tasks.audio import Clip
 
 __all__ = [
+    "ContentJudge",
     "EmotionRecogniser",
-    "Judge",
     "JudgeItem",
     "Recogniser",
     "Scored",
@@ -51,7 +51,7 @@ class JudgeItem:
     """The emotions heard in the response audio, such as ``happy (0.81), neutral (0.12)``."""
 
 
-class Judge(Protocol):
+class ContentJudge(Protocol):
     """Decides whether an answer is right or good: 1, 0, or None where it gives no verdict."""
 
     @property

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.metrics.asr import WhisperRecogniser
-from vaeval_tasks.metrics.backends import EmotionRecogniser, Judge, Recogniser, SpeakerEncoder, SpeechQuality
+from vaeval_tasks.metrics.backends import ContentJudge, EmotionRecogniser, Recogniser, SpeakerEncoder, SpeechQuality
+from vaeval_tasks.metrics.content_judge import pick_judge
 from vaeval_tasks.metrics.distillmos import DistillMos
 from vaeval_tasks.metrics.emotion import NO_EMOTION_SIGNATURE, EmotionClassifier
-from vaeval_tasks.metrics.judge import pick_judge
 from vaeval_tasks.metrics.resemblyzer import Resemblyzer
 from vaeval_tasks.metrics.utmos import Utmos
 from vaeval_tasks.metrics.wespeaker import WeSpeaker
@@ -24,7 +24,7 @@ PROFILES = ("offline", "reference")
 class Scorers:
     """The backends of one scoring run; None where the profile has none."""
 
-    judge: Judge | None
+    judge: ContentJudge | None
     speech: SpeechQuality | None
     recogniser: Recogniser | None
     speaker: SpeakerEncoder | None

@@ -137,9 +137,9 @@ def test_an_unknown_model_of_ours_is_told_in_one_line(lm_eval_: Run) -> None:
 def test_a_wrong_option_of_a_scorer_shows_before_the_answers(
     lm_eval_: Run, monkeypatch: pytest.MonkeyPatch, hub_folder: Path, tmp_path: Path
 ) -> None:
-    from vaeval_tasks.metrics import judge, profiles
+    from vaeval_tasks.metrics import content_judge, profiles
 
-    monkeypatch.setattr(profiles, "load_scorers", lambda profile, **options: judge.pick_judge(profile))
+    monkeypatch.setattr(profiles, "load_scorers", lambda profile, **options: content_judge.pick_judge(profile))
     arguments = ("--model", "vaeval-tone", "--tasks", "voiceassistant_*", "--output_path", "out")
     metadata = ("--metadata", f"dataset_path={hub_folder}", "run_dir=run")
     err = lm_eval_(*arguments, *metadata, code=1)

@@ -16,7 +16,7 @@ import numpy as np
 from vaeval_tasks.audio import Clip, read_audio
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.metrics.backends import JudgeItem, Scored
-from vaeval_tasks.metrics.judge import family
+from vaeval_tasks.metrics.content_judge import family
 from vaeval_tasks.metrics.profiles import PROFILES
 
 __all__ = [

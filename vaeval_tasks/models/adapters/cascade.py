@@ -12,7 +12,7 @@ from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.protocol import Conversation, Reply, Turn
 from vaeval_tasks.models.providers import address, secret
 from vaeval_tasks.models.speech_in import clips, earlier, question
-from vaeval_tasks.models.transport.http import Http
+from vaeval_tasks.models.transport.http import Http, json_of
 from vaeval_tasks.models.transport.record import audio_stub
 from vaeval_tasks.models.turn import Answer, Timeouts, TurnError, run_turn
 from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
@@ -80,8 +80,7 @@ class Cascade:
             data=fields,
             files={"file": ("prompt.wav", data, "audio/wav")},
         ) as response:
-            await response.aread()
-            body = _json(response)
+            body = await json_of(response, config=config)
         answer.recorder.received({"speech-to-text": body})
         return str(body.get("text", "")).strip()
 
@@ -104,8 +103,7 @@ class Cascade:
             headers={"Authorization": f"Bearer {secret('OPENAI_API_KEY', config)}"},
             json=body,
         ) as response:
-            await response.aread()
-            reply = _json(response)
+            reply = await json_of(response, config=config)
         answer.recorder.received({"responses": reply})
         answer.usage["llm"] = reply.get("usage") or {}
         return _output_text(reply)
@@ -123,6 +121,9 @@ class Cascade:
             params={"output_format": form},
             json=body,
         ) as response:
+            if "json" in response.headers.get("content-type", ""):
+                await json_of(response, config=config)
+                raise TurnError(ResponseStatus.error, "text-to-speech answered without sound")
             async for piece in response.aiter_bytes():
                 answer.final += piece
                 answer.begun = True
@@ -141,16 +142,6 @@ def _shown(turn: dict[str, Any]) -> dict[str, Any]:
     content: list[dict[str, Any]] = [{"type": "text", "text": turn["text"]}] if turn["text"] else []
     content += [{"type": "audio", "audio_b64": audio_stub(data), "filename": "prompt.wav"} for data in turn["wavs"]]
     return {"role": turn["role"], "content": content}
-
-
-def _json(response: Any) -> dict[str, Any]:
-    try:
-        body = response.json()
-    except ValueError:
-        raise TurnError(ResponseStatus.error, f"{response.url}: the answer is not JSON") from None
-    if not isinstance(body, dict):
-        raise TurnError(ResponseStatus.error, f"{response.url}: the answer is not an object")
-    return body
 
 
 def _output_text(reply: dict[str, Any]) -> str:

@@ -7,21 +7,25 @@
 from __future__ import annotations
 
 import base64
+import time
 from os import environ
 from pathlib import Path
 from typing import Any
 
 from vaeval_tasks.audio import Clip, read_audio, wav_bytes
 from vaeval_tasks.errors import UnknownNameError
-from vaeval_tasks.models.adapters.chat_reply import read_completion, read_stream, shown_completion
+from vaeval_tasks.models.adapters.chat_reply import ErrorEvent, read_completion, read_stream, shown_completion
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.protocol import Conversation, Reply, Turn
 from vaeval_tasks.models.providers import address
 from vaeval_tasks.models.speech_in import ROLE_MARK, data_url, image_url, question, read_clips, with_files
-from vaeval_tasks.models.transport.http import Http
+from vaeval_tasks.models.transport.failure import failure
+from vaeval_tasks.models.transport.http import Http, json_of
 from vaeval_tasks.models.transport.record import Message, audio_stub, decode_base64, message
-from vaeval_tasks.models.turn import Answer, Timeouts, TurnError, run_turn, unsupported
-from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
+from vaeval_tasks.models.turn import Answer, Timeouts, run_turn, unsupported
+from vaeval_tasks.services.http.meaning import of_error
+from vaeval_tasks.services.http.secrets import keys_of
+from vaeval_tasks.store.schema import ModelConfig
 
 __all__ = ["AUDIO_PARTS", "ChatAudio"]
 
@@ -71,7 +75,7 @@ class ChatAudio:
             async with self._http.post(
                 url, config=config, answer=answer, timeouts=timeouts, headers=headers, content=request.wire
             ) as response:
-                await _read(response, answer, streamed=bool(request.shown.get("stream")))
+                await _read(response, answer, config, streamed=bool(request.shown.get("stream")))
 
         return await run_turn(
             talk, clock=self._clock, timeouts=timeouts, rate=config.connection.get("output_rate", 24000)
@@ -82,15 +86,17 @@ class ChatAudio:
         await self._http.close()
 
 
-async def _read(response: Any, answer: Answer, *, streamed: bool) -> None:
+async def _read(response: Any, answer: Answer, config: ModelConfig, *, streamed: bool) -> None:
     if streamed:
-        await read_stream(response.aiter_lines(), answer)
+        try:
+            await read_stream(response.aiter_lines(), answer)
+        except ErrorEvent as error:
+            found = of_error(
+                error.error, keys=keys_of(response.request.headers), now=time.time(), where="in the stream"
+            )
+            raise failure(config, str(response.url), found, begun=answer.begun) from None
         return
-    await response.aread()
-    try:
-        reply = response.json()
-    except ValueError:
-        raise TurnError(ResponseStatus.error, "the reply is not JSON") from None
+    reply = await json_of(response, config=config)
     answer.recorder.received(shown_completion(reply))
     read_completion(reply, answer)
 

@@ -16,9 +16,19 @@ from vaeval_tasks.audio import Clip, read_audio
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.models.transport.record import decode_base64
 from vaeval_tasks.models.turn import Answer, TurnError
+from vaeval_tasks.services.http.meaning import error_inside
 from vaeval_tasks.store.schema import ResponseStatus
 
-__all__ = ["add_sound", "read_completion", "read_stream"]
+__all__ = ["ErrorEvent", "add_sound", "read_completion", "read_stream"]
+
+
+class ErrorEvent(Exception):
+    """The stream brought an error; ``error`` is what the server says."""
+
+    def __init__(self, error: Any) -> None:
+        super().__init__()
+        self.error = error
+
 
 _FILES = (b"RIFF", b"fLaC", b"OggS", b"ID3", b"\xff\xfb", b"\xff\xf3")
 
@@ -112,7 +122,8 @@ async def read_stream(lines: AsyncIterator[str], answer: Answer) -> None:
     """Take the answer out of server-sent events.
 
     Raises:
-        TurnError: a chunk is not JSON or an error, or the stream broke off.
+        ErrorEvent: a chunk is an error.
+        TurnError: a chunk is not JSON, or the stream broke off.
     """
     reasons: set[str] = set()
     done = False
@@ -127,8 +138,8 @@ async def read_stream(lines: AsyncIterator[str], answer: Answer) -> None:
             chunk = json.loads(data)
         except json.JSONDecodeError:
             raise TurnError(ResponseStatus.error, f"a chunk that is not JSON: {data[:60]!r}") from None
-        if "error" in chunk:
-            raise TurnError(ResponseStatus.error, f"the stream failed: {str(chunk['error'])[:300]}")
+        if (error := error_inside(chunk)) is not None:
+            raise ErrorEvent(error)
         answer.recorder.received(shown_completion(chunk))
         answer.usage = chunk.get("usage") or answer.usage
         for choice in chunk.get("choices") or []:

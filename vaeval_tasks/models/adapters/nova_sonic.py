@@ -19,10 +19,11 @@ from vaeval_tasks.models.protocol import Conversation, Reply, Retry
 from vaeval_tasks.models.providers import address, secret
 from vaeval_tasks.models.speech_in import chunks, earlier, pcm, plain_system, question
 from vaeval_tasks.models.transport.bedrock_stream import BedrockStream, StreamError
-from vaeval_tasks.models.transport.record import audio_stub, decode_base64, hide, scrub
+from vaeval_tasks.models.transport.failure import unreachable
+from vaeval_tasks.models.transport.record import audio_stub, decode_base64, hide
 from vaeval_tasks.models.transport.sigv4 import Credentials
-from vaeval_tasks.models.transport.websocket import unreachable
 from vaeval_tasks.models.turn import Answer, Timeouts, TurnError, alongside, run_turn, unsupported
+from vaeval_tasks.services.http.secrets import scrub
 from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
 
 __all__ = ["LONGEST_PROMPT_S", "NovaSonic"]

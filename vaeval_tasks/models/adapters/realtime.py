@@ -7,24 +7,26 @@ Turn detection is off: the whole clip is sent, committed, and one response is as
 from __future__ import annotations
 
 import base64
+import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any
 
 from vaeval_tasks.errors import ServiceError
 from vaeval_tasks.models.clock import Clock
-from vaeval_tasks.models.protocol import Conversation, Reply, Retry, Turn
+from vaeval_tasks.models.protocol import Conversation, Reply, Turn
 from vaeval_tasks.models.providers import address, secret
 from vaeval_tasks.models.speech_in import Speech, earlier, image_url, pcm, question, speech
+from vaeval_tasks.models.transport.failure import failure
 from vaeval_tasks.models.transport.record import audio_stub, decode_base64, hide, message
 from vaeval_tasks.models.transport.websocket import ClosedError, Socket, connect
 from vaeval_tasks.models.turn import Answer, Timeouts, TurnError, alongside, run_turn
+from vaeval_tasks.services.http.meaning import HttpOutcome, of_error
 from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
 
 __all__ = ["Realtime", "differences"]
 
 _END = (message({"type": "input_audio_buffer.commit"}), message({"type": "response.create"}))
-_AGAIN = {"rate_limit_exceeded", "server_error", "session_expired"}
 
 
 def differences(asked: Any, got: Any, where: str = "session") -> list[str]:
@@ -95,7 +97,7 @@ class Realtime(ABC):
             headers = {"Authorization": f"Bearer {secret(self.key, config)}"}
             async with connect(url, headers, config=config, answer=answer, timeouts=timeouts) as socket:
                 await self._configure(socket, answer, session, config)
-                await alongside(lambda: _ask(socket, answer, items, sound), lambda: _listen(socket, answer))
+                await alongside(lambda: _ask(socket, answer, items, sound), lambda: _listen(socket, answer, config))
 
         return await run_turn(
             talk,
@@ -181,13 +183,10 @@ async def _receive(socket: Socket, answer: Answer) -> dict[str, Any]:
 def _permanent(event: dict[str, Any], config: ModelConfig) -> None:
     """Raise for an error before the question was asked: the settings are refused."""
     if event["type"] == "error":
-        error = event.get("error") or {}
-        if error.get("code") in _AGAIN or error.get("type") in _AGAIN:
-            raise _failed(error, begun=False)
-        raise ServiceError(
-            f"{config.config_id}: {config.provider} refused the settings "
-            f"({error.get('code') or error.get('type')}: {error.get('message')} {error.get('param') or ''})".rstrip()
-        )
+        found = _outcome(event.get("error"))
+        if found.meaning.again or found.meaning.for_all:
+            raise failure(config, address(config), found)
+        raise ServiceError(f"{config.config_id}: {config.provider} refused the settings ({found.reason})")
 
 
 async def _ask(socket: Socket, answer: Answer, items: list[dict[str, Any]], sound: Speech) -> None:
@@ -196,17 +195,17 @@ async def _ask(socket: Socket, answer: Answer, items: list[dict[str, Any]], soun
     answer.recorder.asked()
 
 
-async def _listen(socket: Socket, answer: Answer) -> None:
+async def _listen(socket: Socket, answer: Answer, config: ModelConfig) -> None:
     output = _Output()
     answer.has_transcript = True
     try:
         while (event := await _receive(socket, answer))["type"] != "response.done":
             if event["type"] == "error":
-                raise _failed(event.get("error") or {}, begun=answer.begun)
+                raise failure(config, address(config), _outcome(event.get("error")), begun=answer.begun)
             _collect(event, output, answer)
     finally:
         output.fill(answer)
-    _finish(event, answer)
+    _finish(event, answer, config)
 
 
 def _collect(event: dict[str, Any], output: _Output, answer: Answer) -> None:
@@ -229,7 +228,7 @@ def _collect(event: dict[str, Any], output: _Output, answer: Answer) -> None:
         answer.input_transcript = str(event.get("transcript", ""))
 
 
-def _finish(event: dict[str, Any], answer: Answer) -> None:
+def _finish(event: dict[str, Any], answer: Answer, config: ModelConfig) -> None:
     response = event.get("response") or {}
     answer.usage = response.get("usage") or event.get("usage") or {}
     status, details = response.get("status"), response.get("status_details") or {}
@@ -237,12 +236,10 @@ def _finish(event: dict[str, Any], answer: Answer) -> None:
         return
     reason = details.get("reason") or ""
     if status == "failed":
-        raise _failed(details.get("error") or {}, begun=answer.begun)
+        raise failure(config, address(config), _outcome(details.get("error")), begun=answer.begun)
     kind = ResponseStatus.refused if reason == "content_filter" else ResponseStatus.error
     raise TurnError(kind, f"the response is {status} ({reason or 'no reason given'})")
 
 
-def _failed(error: dict[str, Any], *, begun: bool) -> TurnError:
-    code = str(error.get("code") or error.get("type") or "unknown")
-    again = not begun and (code in _AGAIN or error.get("type") in _AGAIN)
-    return TurnError(ResponseStatus.error, f"{code}: {error.get('message', '')}", Retry(after_s=1.0) if again else None)
+def _outcome(error: Any) -> HttpOutcome:
+    return of_error(error or "no reason given", now=time.time(), where="an error event")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
-
-import httpx
 
 from vaeval_tasks.errors import MissingDependencyError, ServiceError
+from vaeval_tasks.services.http.chat import ChatClient, ChatOptions
+from vaeval_tasks.services.http.meaning import HttpMeaning
+from vaeval_tasks.services.http.retry import RetryRule
 
 __all__ = ["LocalLLM"]
 
@@ -34,6 +34,8 @@ class LocalLLM:
         params.verbosity = -1
         self._server = xllamacpp.Server(params)
         self.base_url = f"{str(self._server.listening_address).rstrip('/')}/v1"
+        options = ChatOptions(timeout_s=120.0, concurrency=1, retry=RetryRule(retries=0))
+        self._client = ChatClient(self.base_url, options, who="the local language model", keys=())
 
     def chat(self, messages: Sequence[dict[str, str]], *, max_tokens: int, seed: int = 0) -> str:
         """Return the greedy continuation of a chat.
@@ -41,20 +43,13 @@ class LocalLLM:
         Raises:
             ServiceError: the server gave no answer.
         """
-        body: dict[str, Any] = {
-            "messages": list(messages),
-            "max_tokens": max_tokens,
-            "temperature": 0,
-            "seed": seed,
-            "cache_prompt": False,  # a cached prefix changes the rounding, and so the words
-        }
-        try:
-            reply = httpx.post(f"{self.base_url}/chat/completions", json=body, timeout=120)
-            reply.raise_for_status()
-            return str(reply.json()["choices"][0]["message"]["content"]).strip()
-        except (httpx.HTTPError, KeyError, ValueError) as error:
-            raise ServiceError(f"the local language model gave no answer: {error}") from error
+        # a cached prefix changes the rounding, and so the words
+        answer = self._client.ask(messages, max_tokens=max_tokens, seed=seed, cache_prompt=False)
+        if answer.outcome.meaning not in (HttpMeaning.ok, HttpMeaning.cut, HttpMeaning.empty):
+            raise ServiceError(f"the local language model gave no answer: {answer.reason}")
+        return answer.text.strip()
 
     def close(self) -> None:
         """Stop the server."""
+        self._client.close()
         self._server = None

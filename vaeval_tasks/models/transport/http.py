@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import json
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from vaeval_tasks.models.protocol import Retry
-from vaeval_tasks.models.transport.record import scrub
-from vaeval_tasks.models.transport.websocket import refusal, trust, unreachable
+from vaeval_tasks.models.transport.failure import failure, unreachable
 from vaeval_tasks.models.turn import Answer, Timeouts, TurnError
+from vaeval_tasks.services.http.meaning import error_inside, json_body, of_error, of_response
+from vaeval_tasks.services.http.secrets import keys_of, shown_url, trust
 from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
 
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["Http"]
-
-_SETTINGS = ("model_not_found", "voice_not_found", "invalid_api_key", "quota_exceeded", "insufficient_quota")
-"""Codes of a request that will be refused for every prompt."""
-
+__all__ = ["Http", "json_of"]
 
 _POOLS = 16
 """A pool looks at each of its connections at each request; many small pools are quicker than a large one."""
@@ -87,8 +84,10 @@ class Http:
             async with self._next().stream("POST", url, headers=headers, timeout=limits, **content) as response:
                 if response.status_code != 200:
                     body = (await response.aread()).decode("utf-8", "replace")
-                    keys = [v.removeprefix("Bearer ") for k, v in (headers or {}).items() if k != "Content-Type"]
-                    raise _refused(config, url, response, scrub(body, *keys))
+                    found = of_response(
+                        response.status_code, response.headers, body, keys=keys_of(headers), now=time.time()
+                    )
+                    raise failure(config, url, found)
                 yield response
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
             raise unreachable(config, url, error) from None
@@ -99,29 +98,22 @@ class Http:
             raise TurnError(ResponseStatus.error, reason, None if answer.begun else Retry()) from None
 
 
-def _refused(config: ModelConfig, url: str, response: httpx.Response, body: str) -> Exception:
-    status = response.status_code
-    code = _code(body)
-    if status in (401, 402, 403, 404) or code in _SETTINGS:
-        return refusal(config, url, status, body)
-    reason = f"HTTP {status} from {url}: {' '.join(body.split())[:300]}"
-    if status == 429 or status >= 500:
-        wait = response.headers.get("retry-after", "")
-        after = float(wait) if wait.replace(".", "", 1).isdigit() else 0.0
-        return TurnError(ResponseStatus.error, reason, Retry(after_s=after))
-    return TurnError(ResponseStatus.error, reason)
+async def json_of(response: httpx.Response, *, config: ModelConfig) -> dict[str, Any]:
+    """Read a whole reply and return its JSON object, which is no error.
 
-
-def _code(body: str) -> str:
-    """Return the error code of a body in OpenAI's or ElevenLabs' form."""
+    Raises:
+        ServiceError: it is an error that every prompt will meet, although it came with status 200.
+        TurnError: it is another error, or no JSON object.
+    """
+    await response.aread()
     try:
-        content = json.loads(body)
-    except json.JSONDecodeError:
-        return ""
-    content = content if isinstance(content, dict) else {}
-    inner = content.get("error") or content.get("detail")
-    if not isinstance(inner, dict):
-        return ""
-    if inner.get("param") in ("model", "voice", "speaker"):
-        return f"{inner['param'].replace('speaker', 'voice')}_not_found"
-    return str(inner.get("code") or inner.get("status") or inner.get("type") or "")
+        body = response.json()
+    except (ValueError, RecursionError):
+        body = json_body(response.text)  # an event stream that nobody asked for may hold an error
+    keys = keys_of(response.request.headers)
+    if (error := error_inside(body)) is not None:
+        raise failure(config, str(response.url), of_error(error, keys=keys, now=time.time()))
+    if not isinstance(body, dict):
+        what = "is not JSON" if body is None else "is not an object"
+        raise TurnError(ResponseStatus.error, f"{shown_url(str(response.url))}: the reply {what}", Retry(at_most=1))
+    return body

@@ -18,7 +18,6 @@ __all__ = [
     "decode_base64",
     "hide",
     "message",
-    "scrub",
 ]
 
 _URL_SAFE = str.maketrans("-_", "+/")
@@ -66,14 +65,6 @@ class Message:
 def message(content: dict[str, Any], shown: dict[str, Any] | None = None) -> Message:
     """Return content as a message; ``shown`` is what to keep of it where it holds audio."""
     return Message(json.dumps(content, ensure_ascii=False).encode(), content if shown is None else shown)
-
-
-def scrub(text: str, *keys: str) -> str:
-    """Return the text without the keys, which some services repeat in their errors."""
-    for key in keys:
-        if key:
-            text = text.replace(key, "***")
-    return text
 
 
 class Recorder:

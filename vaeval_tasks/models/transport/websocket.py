@@ -5,50 +5,34 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import ssl
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from functools import lru_cache
-from os import environ
 from typing import TYPE_CHECKING, Any
 
 from vaeval_tasks.errors import MissingDependencyError, ServiceError
 from vaeval_tasks.models.clock import Alarm
 from vaeval_tasks.models.protocol import Retry
-from vaeval_tasks.models.transport.record import Message, scrub
+from vaeval_tasks.models.transport.failure import failure, unreachable
+from vaeval_tasks.models.transport.record import Message
 from vaeval_tasks.models.turn import Answer, Timeouts, TurnError
+from vaeval_tasks.services.http.meaning import HttpMeaning, of_response
+from vaeval_tasks.services.http.secrets import keys_of, trust
 from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
 
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
 
-__all__ = ["RETRY_CLOSES", "ClosedError", "Socket", "connect", "refusal", "trust", "unreachable"]
+__all__ = ["RETRY_CLOSES", "ClosedError", "Socket", "connect"]
 
 RETRY_CLOSES = (1001, 1006, 1011, 1012, 1013)
 """Close codes of a service that is going away, broke down or is overloaded."""
 
 _WRITE_BYTES = 1 << 18
 """Messages that are sent together go out in writes of about this size: each one is a call to the system."""
-
-
-@lru_cache(maxsize=4)
-def _trust(_bundle: str) -> ssl.SSLContext:
-    return ssl.create_default_context()
-
-
-def trust() -> ssl.SSLContext:
-    """Return the TLS settings: the system's certificates, or those of ``SSL_CERT_FILE``."""
-    return _trust(environ.get("SSL_CERT_FILE", ""))
-
-
-def unreachable(config: ModelConfig, url: str, error: BaseException) -> ServiceError:
-    """Return the error of a service nobody could be reached at; asking again may help."""
-    return ServiceError(
-        f"{config.config_id}: {url} cannot be reached ({type(error).__name__}: {error}); "
-        "check the network and the address",
-        retry=True,
-    )
 
 
 class Socket:
@@ -171,8 +155,11 @@ async def _dial(url: str, headers: Mapping[str, str], config: ModelConfig, timeo
         )
     except InvalidStatus as error:
         body = bytes(error.response.body or b"").decode("utf-8", "replace")
-        tokens = [value.removeprefix("Bearer ") for value in headers.values()]
-        raise _refusal(config, url, error.response, scrub(body, *tokens)) from None
+        got = error.response
+        found = of_response(got.status_code, got.headers, body, keys=keys_of(headers), now=time.time())
+        if not found.meaning.again and not found.meaning.for_all:  # no prompt was sent: it is the settings
+            found = replace(found, meaning=HttpMeaning.absent)
+        raise failure(config, url, found) from None
     except (OSError, TimeoutError, InvalidMessage) as error:
         raise unreachable(config, url, error) from None
     except (InvalidURI, InvalidHandshake) as error:
@@ -194,18 +181,3 @@ def _quiet() -> logging.Logger:
     logger = logging.getLogger("vaeval.websockets")
     logger.setLevel(logging.INFO)
     return logger
-
-
-def _refusal(config: ModelConfig, url: str, response: Any, body: str) -> Exception:
-    status = response.status_code
-    if status == 429 or status >= 500:
-        wait = response.headers.get("retry-after", "")
-        after = float(wait) if wait.replace(".", "", 1).isdigit() else 0.0
-        return TurnError(ResponseStatus.error, f"HTTP {status} at the upgrade: {body[:200]}", Retry(after_s=after))
-    return refusal(config, url, status, body)
-
-
-def refusal(config: ModelConfig, url: str, status: int, body: str) -> ServiceError:
-    """Return the error of a request that will be refused again: key, model, voice or address."""
-    what = "the key was refused" if status in (401, 403) else "the request was refused"
-    return ServiceError(f"{config.config_id}: {what} by {url} (HTTP {status}: {' '.join(body.split())[:300]})")

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 from vaeval_tasks.metrics.backends import JudgeItem, Scored
 from vaeval_tasks.metrics.common import signature
-from vaeval_tasks.metrics.judge_prompts import Family, family
-from vaeval_tasks.metrics.judge_text import contains, options, stated_letters, words
+from vaeval_tasks.metrics.content_judge_prompts import Family, family
+from vaeval_tasks.metrics.content_judge_text import contains, options, stated_letters, words
 
 __all__ = ["RulesJudge"]
 

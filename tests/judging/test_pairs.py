@@ -7,18 +7,20 @@ from typing import Any
 import pytest
 
 from vaeval_tasks.errors import InputError, ServiceError
-from vaeval_tasks.judging.client import ChatClient
 from vaeval_tasks.judging.instructions import AudioPart, questions
-from vaeval_tasks.judging.panel import JudgeSettings, JudgeStatus, judge_pairs, judgements
+from vaeval_tasks.judging.pairs import JudgementStatus, PairJudgeSettings, judge_pairs, judgements
+from vaeval_tasks.services.http.chat import ChatClient, ChatOptions
+from vaeval_tasks.services.http.retry import RetryRule
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import Prompt
 
 
-def client_of(fake: Any, **options: Any) -> ChatClient:
-    return ChatClient(fake.url, sleep=lambda _: None, **options)
+def client_of(fake: Any, *, retries: int = 4, sleep: Any = lambda _: None, **options: Any) -> ChatClient:
+    options = {"model": "m", "concurrency": 3, **options}
+    return ChatClient(fake.url, ChatOptions(retry=RetryRule(retries=retries), **options), sleep=sleep)
 
 
-SETTINGS = JudgeSettings(model="Fake Judge", concurrency=3)
+SETTINGS = PairJudgeSettings()
 
 
 def test_every_pair_is_judged_in_both_orders_with_its_own_questions(run: RunDir, fake_judge: Any) -> None:
@@ -40,8 +42,8 @@ def test_every_pair_is_judged_in_both_orders_with_its_own_questions(run: RunDir,
 
 
 def test_the_judge_hears_request_then_both_responses_in_the_stated_order(run: RunDir, fake_judge: Any) -> None:
-    settings = JudgeSettings(model="m", pairs=1, rubrics=("overall",), audio_part=AudioPart.audio_url, concurrency=1)
-    judge_pairs(run, client_of(fake_judge), settings)
+    settings = PairJudgeSettings(pairs=1, rubrics=("overall",), audio_part=AudioPart.audio_url)
+    judge_pairs(run, client_of(fake_judge, concurrency=1), settings)
     from_test = [body["messages"][1]["content"] for body in fake_judge.bodies]
     texts = [[p["text"] for p in content if p["type"] == "text"] for content in from_test]
     assert texts == [["The request:", "Response 1:", "Response 2:", "Your JSON object:"]] * 2
@@ -70,8 +72,8 @@ def test_rate_limits_are_waited_for_as_asked(run: RunDir, fake_judge: Any) -> No
     fake_judge.reply = lambda body, number: (
         whole(body, number) if number % 2 == 0 else (429, "slow down", {"Retry-After": "7"})
     )
-    client = ChatClient(fake_judge.url, sleep=pauses.append)
-    settings = JudgeSettings(model="m", pairs=2, rubrics=("overall",), concurrency=1)
+    client = client_of(fake_judge, concurrency=1, sleep=pauses.append)
+    settings = PairJudgeSettings(pairs=2, rubrics=("overall",))
     done = judge_pairs(run, client, settings)
     assert (done.ok, done.unanswered) == (4, 0)
     assert pauses == [7.0] * 4
@@ -96,7 +98,7 @@ def test_malformed_answers_are_counted_and_never_become_ratings(
     run: RunDir, fake_judge: Any, content: str, why: str
 ) -> None:
     fake_judge.reply = lambda body, number: (200, content, {})
-    settings = JudgeSettings(model="m", pairs=1, rubrics=("overall",))
+    settings = PairJudgeSettings(pairs=1, rubrics=("overall",))
     done = judge_pairs(run, client_of(fake_judge), settings)
     assert (done.ok, done.malformed, done.ratings) == (0, 2, 0)
     assert done.reasons[0][1] == 2
@@ -105,7 +107,7 @@ def test_malformed_answers_are_counted_and_never_become_ratings(
     fake_judge.reply = lambda body, number: (200, 'Sure:\n```json\n{"overall": -2}\n```', {})
     assert judge_pairs(run, client_of(fake_judge), settings).asked == 0
     again = judge_pairs(
-        run, client_of(fake_judge), JudgeSettings(model="m", pairs=1, rubrics=("overall",), retry_malformed=True)
+        run, client_of(fake_judge), PairJudgeSettings(pairs=1, rubrics=("overall",), retry_malformed=True)
     )
     assert (again.ok, again.malformed, again.ratings) == (2, 0, 2)
     assert {(r.left_is_a, r.score) for r in run.read("judge_ratings")} == {(True, -2), (False, 2)}
@@ -138,9 +140,9 @@ def test_pairs_without_audio_are_left_out_and_counted(run: RunDir, fake_judge: A
 
 def test_two_judges_are_two_raters(run: RunDir, fake_judge: Any) -> None:
     for model in ("one", "two"):
-        judge_pairs(run, client_of(fake_judge), JudgeSettings(model=model, pairs=2))
+        judge_pairs(run, client_of(fake_judge, model=model), PairJudgeSettings(pairs=2))
     assert len(run.read("judges")) == 2
-    assert {j.status for j in judgements(run)} == {JudgeStatus.ok}
+    assert {j.status for j in judgements(run)} == {JudgementStatus.ok}
     assert run.manifest()["tables"]["judge_ratings"]["models"] == {
         r.rater_id: r.rater_id.split(":")[1] for r in run.read("judges")
     }
@@ -150,7 +152,7 @@ def test_the_key_comes_from_the_environment_and_is_written_nowhere(
     run: RunDir, fake_judge: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VAEVAL_JUDGE_API_KEY", "sk-secret")
-    judge_pairs(run, client_of(fake_judge), JudgeSettings(model="m", pairs=1))
+    judge_pairs(run, client_of(fake_judge), PairJudgeSettings(pairs=1))
     assert set(fake_judge.keys) == {"Bearer sk-secret"}
     for path in run.root.rglob("*"):
         assert not path.is_file() or b"sk-secret" not in path.read_bytes()

@@ -2,9 +2,9 @@ import pytest
 
 from vaeval_tasks.errors import UnknownNameError
 from vaeval_tasks.metrics.backends import JudgeItem
-from vaeval_tasks.metrics.judge_prompts import FAMILIES, Family
-from vaeval_tasks.metrics.judge_rules import RulesJudge
-from vaeval_tasks.metrics.judge_text import options, stated_letters, words
+from vaeval_tasks.metrics.content_judge_prompts import FAMILIES, Family
+from vaeval_tasks.metrics.content_judge_rules import RulesJudge
+from vaeval_tasks.metrics.content_judge_text import options, stated_letters, words
 
 QUESTION = "What do you hear? A. a dog barking B. a cat C. rain on a roof"
 

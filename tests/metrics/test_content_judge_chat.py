@@ -7,7 +7,7 @@ import pytest
 
 from vaeval_tasks.errors import InputError, ServiceError
 from vaeval_tasks.metrics.backends import JudgeItem
-from vaeval_tasks.metrics.judge_http import HttpJudge
+from vaeval_tasks.metrics.content_judge_chat import HttpJudge
 
 
 def says(content, finish="stop", **message):

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from vaeval_tasks.errors import InputError
-from vaeval_tasks.metrics.judge_http import DEFAULT_MODEL, HttpJudge
-from vaeval_tasks.metrics.judge_prompts import FAMILIES, Family, Prompts, family, load_prompts, parse_verdict
-from vaeval_tasks.metrics.judge_rules import RulesJudge
+from vaeval_tasks.metrics.content_judge_chat import DEFAULT_MODEL, DEFAULT_OPTIONS, ChatContentJudge
+from vaeval_tasks.metrics.content_judge_prompts import FAMILIES, Family, Prompts, family, load_prompts, parse_verdict
+from vaeval_tasks.metrics.content_judge_rules import RulesJudge
 
 __all__ = [
     "DEFAULT_MODEL",
     "FAMILIES",
+    "ChatContentJudge",
     "Family",
-    "HttpJudge",
     "Prompts",
     "RulesJudge",
     "family",
@@ -25,7 +26,7 @@ __all__ = [
 
 def pick_judge(
     profile: str, *, url: str | None = None, model: str | None = None, prompts: str | Path | None = None
-) -> HttpJudge | RulesJudge:
+) -> ChatContentJudge | RulesJudge:
     """Return the judge at ``url``; without one, the rules, where the profile is ``offline``.
 
     Raises:
@@ -33,7 +34,7 @@ def pick_judge(
             wrong.
     """
     if url:
-        return HttpJudge(url, model=model or DEFAULT_MODEL, prompts=prompts)
+        return ChatContentJudge(url, replace(DEFAULT_OPTIONS, model=model or DEFAULT_MODEL), prompts=prompts)
     if profile == "reference":
         raise InputError("the reference judge needs the base of its endpoint, such as http://localhost:8000/v1")
     if model or prompts:

@@ -7,34 +7,33 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from vaeval_tasks.errors import InputError, ServiceError
-from vaeval_tasks.judging.client import Answer, ChatClient
-from vaeval_tasks.judging.instructions import AudioPart, instructions_sha256, messages, questions, read_verdict
+from vaeval_tasks.judging.instructions import AudioPart, Verdict, instructions_sha256, messages, questions, read_verdict
+from vaeval_tasks.services.http.chat import ChatAnswer, ChatClient
 from vaeval_tasks.store.run import RunDir, now
 from vaeval_tasks.store.schema import Pair, PairKind, Prompt, Rater, Rating, Response, ResponseStatus, slug
 from vaeval_tasks.store.tables import append_jsonl, read_jsonl
 
 __all__ = [
-    "JudgeSettings",
-    "JudgeStatus",
-    "JudgeSummary",
     "Judgement",
+    "JudgementStatus",
+    "PairJudgeSettings",
+    "PairJudgeSummary",
+    "judge_id",
     "judge_pairs",
     "judgements",
     "log_path",
     "write_ratings",
 ]
 
-_GIVE_UP_AFTER = 8
-"""So many requests in a row without any answer, and the rest are not tried."""
 
-
-class JudgeStatus(StrEnum):
+class JudgementStatus(StrEnum):
     """What became of a request. One that never got an answer is not kept: it is asked again."""
 
     ok = "ok"
@@ -52,7 +51,7 @@ class Judgement:
     a: str
     b: str
     a_first: bool
-    status: JudgeStatus
+    status: JudgementStatus
     scores: dict[str, Any] = field(default_factory=dict)
     """Per rubric, positive where ``a`` is preferred whatever the order; empty if malformed."""
     detail: str = ""
@@ -62,30 +61,26 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeSettings:
-    """Which judge, and what it is to rate."""
+class PairJudgeSettings:
+    """What a judge of pairs is to rate; which model it is, and how it is asked, are options of the client."""
 
-    model: str
-    """The model's name at the endpoint."""
     rubrics: tuple[str, ...] = ()
     """Only these questions; all that apply if empty."""
     pairs: int | None = None
     """Only so many pairs, drawn by ``seed``; all if None."""
     seed: int = 0
     audio_part: AudioPart = AudioPart.input_audio
-    max_tokens: int = 1024
-    concurrency: int = 4
     retry_malformed: bool = False
     """Ask again where the last answer was malformed."""
 
-    @property
-    def judge_id(self) -> str:
-        """The rater's name: another model or another instruction is another rater."""
-        return f"judge:{slug(self.model)}:{instructions_sha256()[:8]}"
+
+def judge_id(model: str) -> str:
+    """Return a judge's name as a rater: another model or another instruction is another rater."""
+    return f"judge:{slug(model)}:{instructions_sha256()[:8]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeSummary:
+class PairJudgeSummary:
     """What a run of the judge came to."""
 
     judge_id: str
@@ -103,6 +98,8 @@ class JudgeSummary:
     """Ratings of this judge in the run now."""
     reasons: tuple[tuple[str, int], ...] = ()
     """Why answers were malformed, most frequent first."""
+    stopped: str = ""
+    """Why the endpoint was not asked any more; "" where it is there, and single requests got no answer."""
 
 
 def log_path(run: RunDir) -> Path:
@@ -127,7 +124,7 @@ class _Task:
     second: Path
 
 
-def _pairs(run: RunDir, settings: JudgeSettings) -> list[Pair]:
+def _pairs(run: RunDir, settings: PairJudgeSettings) -> list[Pair]:
     pairs = [p for p in run.read("pairs") if p.kind is PairKind.main]
     if settings.pairs is None or settings.pairs >= len(pairs):
         return pairs
@@ -135,7 +132,7 @@ def _pairs(run: RunDir, settings: JudgeSettings) -> list[Pair]:
     return [pairs[i] for i in sorted(chosen)]
 
 
-def _tasks(run: RunDir, pairs: Sequence[Pair], settings: JudgeSettings) -> Iterator[_Task | None]:
+def _tasks(run: RunDir, pairs: Sequence[Pair], settings: PairJudgeSettings) -> Iterator[_Task | None]:
     """Yield both orders of every pair; None for a pair that cannot be played."""
     prompts: dict[str, Prompt] = {p.prompt_id: p for p in run.read("prompts")}
     answers: dict[tuple[str, str], Response] = {
@@ -154,43 +151,43 @@ def _tasks(run: RunDir, pairs: Sequence[Pair], settings: JudgeSettings) -> Itera
         yield _Task(pair=pair, prompt=prompt, a_first=False, first=b, second=a)
 
 
-def _ask(run: RunDir, client: ChatClient, settings: JudgeSettings, task: _Task) -> tuple[Judgement, Answer]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    task: _Task
+    verdict: Verdict | None
+    answer: ChatAnswer
+
+
+def _ask(run: RunDir, client: ChatClient, settings: PairJudgeSettings, task: _Task) -> _Asked:
     asked = questions(task.prompt, settings.rubrics)
     request, first, second = (p.read_bytes() for p in (run.root / task.prompt.path, task.first, task.second))
-    answer = client.ask(
-        {
-            "model": settings.model,
-            "messages": messages(asked, request, first, second, settings.audio_part),
-            "modalities": ["text"],
-            "temperature": 0,
-            "max_tokens": settings.max_tokens,
-        }
-    )
-    verdict = read_verdict(answer.text, asked) if answer.text else None
-    scores = verdict.scores if verdict else {}
-    reason = verdict.reason if verdict else answer.reason
-    judgement = Judgement(
-        judge_id=settings.judge_id,
+    answer = client.ask(messages(asked, request, first, second, settings.audio_part), modalities=["text"])
+    return _Asked(task=task, verdict=read_verdict(answer.text, asked) if answer.ok else None, answer=answer)
+
+
+def _judgement(model: str, asked: _Asked) -> Judgement:
+    task, scores = asked.task, asked.verdict.scores if asked.verdict else {}
+    return Judgement(
+        judge_id=judge_id(model),
         pair_id=task.pair.pair_id,
         prompt_id=task.pair.prompt_id,
         a=task.pair.a,
         b=task.pair.b,
         a_first=task.a_first,
-        status=JudgeStatus.ok if scores else JudgeStatus.malformed,
+        status=JudgementStatus.ok if scores else JudgementStatus.malformed,
         scores={key: score if task.a_first else -score for key, score in scores.items()},
-        detail=reason,
-        model=settings.model,
-        attempts=answer.attempts,
+        detail=asked.verdict.reason if asked.verdict else asked.answer.reason,
+        model=model,
+        attempts=asked.answer.attempts,
         created=now(),
     )
-    return judgement, answer
 
 
 def _each(
-    pool: ThreadPoolExecutor, call: Callable[[_Task], tuple[Judgement, Answer]], tasks: Iterable[_Task], width: int
-) -> Iterator[tuple[Judgement, Answer]]:
+    pool: ThreadPoolExecutor, call: Callable[[_Task], _Asked], tasks: Iterable[_Task], width: int
+) -> Iterator[_Asked]:
     """Yield results as they come, with at most ``width`` tasks under way, so that stopping early asks nothing more."""
-    pending: set[Future[tuple[Judgement, Answer]]] = set()
+    pending: set[Future[_Asked]] = set()
     for task in tasks:
         pending.add(pool.submit(call, task))
         if len(pending) >= width:
@@ -202,8 +199,8 @@ def _each(
 
 
 def judge_pairs(
-    run: RunDir, client: ChatClient, settings: JudgeSettings, *, progress: Callable[[int], object] | None = None
-) -> JudgeSummary:
+    run: RunDir, client: ChatClient, settings: PairJudgeSettings, *, progress: Callable[[int], object] | None = None
+) -> PairJudgeSummary:
     """Let the judge rate the main pairs of a run, each in both orders.
 
     Every answer is logged at once; a second run asks only for what has no answer yet. At the end, and when it is
@@ -224,64 +221,73 @@ def judge_pairs(
     tasks = [task for task in found if task is not None]
     if not tasks:
         raise InputError("no pair has a prompt and two responses with audio that a judge could hear", path=run.root)
-    last = {(j.pair_id, j.a_first): j for j in judgements(run) if j.judge_id == settings.judge_id}
-    done = {key for key, j in last.items() if j.status is JudgeStatus.ok or not settings.retry_malformed}
+    rater = judge_id(client.options.model)
+    last = {(j.pair_id, j.a_first): j for j in judgements(run) if j.judge_id == rater}
+    done = {key for key, j in last.items() if j.status is JudgementStatus.ok or not settings.retry_malformed}
     todo = [task for task in tasks if (task.pair.pair_id, task.a_first) not in done]
-    counts: Counter[JudgeStatus] = Counter()
+    counts: Counter[JudgementStatus] = Counter()
     try:
-        silent = _run(run, client, settings, todo, counts, progress)
+        stopped = _run(run, client, settings, todo, counts, progress)
     finally:
         ratings = write_ratings(run)
-    if silent and not counts and not done:
-        raise ServiceError(f"the judge at {client.url} gave no answer: {silent}")
-    bad = [j for j in judgements(run) if j.judge_id == settings.judge_id and j.status is JudgeStatus.malformed]
-    return JudgeSummary(
-        judge_id=settings.judge_id,
+    if stopped and not counts and not done:
+        raise ServiceError(f"the judge at {client.url} gave no answer: {stopped}")
+    bad = [j for j in judgements(run) if j.judge_id == rater and j.status is JudgementStatus.malformed]
+    return PairJudgeSummary(
+        judge_id=rater,
         asked=len(todo),
-        ok=counts[JudgeStatus.ok],
-        malformed=counts[JudgeStatus.malformed],
+        ok=counts[JudgementStatus.ok],
+        malformed=counts[JudgementStatus.malformed],
         unanswered=len(todo) - sum(counts.values()),
         resumed=len(tasks) - len(todo),
         skipped=found.count(None),
-        ratings=ratings[settings.judge_id],
+        ratings=ratings[rater],
         reasons=tuple(Counter(j.detail for j in bad).most_common()),
+        stopped=stopped,
     )
 
 
 def _run(
     run: RunDir,
     client: ChatClient,
-    settings: JudgeSettings,
+    settings: PairJudgeSettings,
     todo: Sequence[_Task],
-    counts: Counter[JudgeStatus],
+    counts: Counter[JudgementStatus],
     progress: Callable[[int], object] | None,
 ) -> str:
-    """Ask and log; return why the last request without an answer had none."""
-    silent, in_a_row = "", 0
-    pool = ThreadPoolExecutor(settings.concurrency)
+    """Ask and log; return why the endpoint is not to be asked any more, "" while it is there."""
+    breaker, width = client.breaker(), client.options.concurrency
+    refusal: ChatAnswer | None = None
+    pool = ThreadPoolExecutor(width)
     try:
-        for judgement, answer in _each(
-            pool, lambda task: _ask(run, client, settings, task), todo, settings.concurrency
-        ):
+        # what is under way when the endpoint stops is still waited for and kept: it was paid for
+        wanted = takewhile(lambda _: not breaker.reason, todo)
+        for asked in _each(pool, lambda task: _ask(run, client, settings, task), wanted, width):
+            answer = asked.answer
             if answer.reached:
+                judgement = _judgement(client.options.model, asked)
                 append_jsonl(log_path(run), judgement)
                 counts[judgement.status] += 1
-                in_a_row = 0
+            if answer.stop:
+                refusal = refusal or answer
+                breaker.open(answer.stop)
             else:
-                silent, in_a_row = answer.reason, in_a_row + 1
+                breaker.note(answer.outcome)
+            if breaker.reason:
+                client.stop()  # nobody wants to wait for the pauses of the others
             if progress is not None:
                 progress(1)
-            if in_a_row >= _GIVE_UP_AFTER:
-                break
+        if refusal is not None:
+            raise client.refusal(refusal)
+        return breaker.gone() if sum(counts.values()) < len(todo) else ""
     finally:
         client.stop()  # an error or Ctrl-C must not wait for long pauses
         pool.shutdown(wait=True, cancel_futures=True)
-    return silent
 
 
 def write_ratings(run: RunDir) -> Counter[str]:
     """Write the tables ``judge_ratings`` and ``judges`` from the log, and return the ratings per judge."""
-    usable = [j for j in judgements(run) if j.status is JudgeStatus.ok]
+    usable = [j for j in judgements(run) if j.status is JudgementStatus.ok]
     if not usable:
         return Counter()
     rows = [
