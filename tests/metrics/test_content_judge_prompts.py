@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaeval_tasks.errors import InputError, UnknownNameError
-from vaeval_tasks.metrics import judge_prompts
+from vaeval_tasks.metrics import content_judge_prompts
 from vaeval_tasks.metrics.backends import JudgeItem
 from vaeval_tasks.metrics.content_judge_prompts import FAMILIES, Family, family, load_prompts, parse_verdict
 
-OWN = judge_prompts.Path(judge_prompts.__file__).parent / "prompts"
+OWN = content_judge_prompts.Path(content_judge_prompts.__file__).parent / "prompts"
 
 
 @pytest.fixture

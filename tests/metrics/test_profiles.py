@@ -7,8 +7,8 @@ import pytest
 from vaeval_tasks.audio import Clip
 from vaeval_tasks.errors import InputError, MissingDependencyError, MissingWeightsError, UnknownNameError
 from vaeval_tasks.metrics import common
-from vaeval_tasks.metrics.distillmos import DistillMos
 from vaeval_tasks.metrics.content_judge import ChatContentJudge, RulesJudge
+from vaeval_tasks.metrics.distillmos import DistillMos
 from vaeval_tasks.metrics.profiles import load_scorers
 from vaeval_tasks.metrics.resemblyzer import Resemblyzer
 from vaeval_tasks.metrics.utmos import Utmos

@@ -68,7 +68,7 @@ def test_every_shape_gives_the_same_audio(behaviour, serve, ask, short_prompt):
         ("http_500", ResponseStatus.error, "500", Retry()),
         ("http_400", ResponseStatus.error, "400", None),
         ("break", ResponseStatus.error, "broke off", Retry()),
-        ("not_json", ResponseStatus.error, "not JSON", None),
+        ("not_json", ResponseStatus.error, "not JSON", Retry()),
         ("no_answer", ResponseStatus.timeout, "ReadTimeout", None),
         ("sse_break", ResponseStatus.error, "before the answer did", None),
         ("sse_error", ResponseStatus.error, "out of memory", None),

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from vaeval_tasks.models.protocol import Retry
 from vaeval_tasks.models.transport.failure import failure, unreachable
 from vaeval_tasks.models.turn import Answer, Timeouts, TurnError
-from vaeval_tasks.services.http.meaning import error_inside, json_body, of_error, of_response
-from vaeval_tasks.services.http.secrets import keys_of, shown_url, trust
+from vaeval_tasks.services.http.meaning import HttpMeaning, HttpOutcome, error_inside, json_body, of_error, of_response
+from vaeval_tasks.services.http.secrets import keys_of, trust
 from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
 
 if TYPE_CHECKING:
@@ -115,5 +115,7 @@ async def json_of(response: httpx.Response, *, config: ModelConfig) -> dict[str,
         raise failure(config, str(response.url), of_error(error, keys=keys, now=time.time()))
     if not isinstance(body, dict):
         what = "is not JSON" if body is None else "is not an object"
-        raise TurnError(ResponseStatus.error, f"{shown_url(str(response.url))}: the reply {what}", Retry(at_most=1))
+        raise failure(
+            config, str(response.url), HttpOutcome(meaning=HttpMeaning.unreadable, reason=f"the reply {what}")
+        )
     return body

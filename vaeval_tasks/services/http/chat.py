@@ -14,7 +14,7 @@ from vaeval_tasks.errors import InputError, ServiceError
 from vaeval_tasks.services.http.breaker import Breaker
 from vaeval_tasks.services.http.meaning import HttpMeaning, HttpOutcome, json_body, of_response
 from vaeval_tasks.services.http.retry import SAY_FROM_S, RetryRule, Stop, Wait, decide
-from vaeval_tasks.services.http.secrets import env_key, one_line, scrub, shown_url, trust
+from vaeval_tasks.services.http.secrets import env_key, keys_of, one_line, scrub, shown_url, trust
 from vaeval_tasks.services.http.waits import in_words
 
 if TYPE_CHECKING:
@@ -194,7 +194,8 @@ class ChatClient:
                 import httpx
 
                 key = env_key(self._keys)
-                self._secrets = tuple(filter(None, (key, httpx.URL(self._endpoint).password)))
+                url = httpx.URL(self._endpoint)
+                self._secrets = tuple(filter(None, (key, url.password, *keys_of(dict(url.params)))))
                 self._http = httpx.Client(
                     headers={"Authorization": f"Bearer {key}"} if key else {},
                     limits=httpx.Limits(max_connections=self.options.concurrency),
@@ -235,8 +236,9 @@ class ChatClient:
             return "", self._failed(HttpMeaning.unreadable, f"an answer that cannot be unpacked ({error})")
         except httpx.RequestError as error:
             return "", self._failed(HttpMeaning.broken, f"the connection broke off ({type(error).__name__}: {error})")
-        found = of_response(got.status_code, got.headers, got.text, keys=self._secrets, now=time.time())
-        return _read(got.text, self._secrets) if found.meaning is HttpMeaning.ok else ("", found)
+        keys = (*self._secrets, *keys_of(got.request.headers))
+        found = of_response(got.status_code, got.headers, got.text, keys=keys, now=time.time())
+        return _read(got.text, keys) if found.meaning is HttpMeaning.ok else ("", found)
 
     def _failed(self, meaning: HttpMeaning, reason: str) -> HttpOutcome:
         return HttpOutcome(meaning=meaning, reason=one_line(reason, *self._secrets))

@@ -234,6 +234,7 @@ def of_error(
         where: how the message begins.
     """
     found = _parts(error)
+    where = f"{where} ({found.status})" if found.status else where
     return _outcome(found, found.status, where, found.message, {}, keys, now)
 
 

@@ -37,9 +37,9 @@ def env_key(names: Iterable[str]) -> str:
 
 
 def keys_of(headers: Mapping[str, str] | None) -> tuple[str, ...]:
-    """Return what must not be shown of request headers: the value of each whose name says that it is secret."""
+    """Return what must not be shown of request headers or a query: each value whose name says that it is secret."""
     values = [value for name, value in (headers or {}).items() if _SECRET_HEADER.search(name)]
-    return tuple(value.removeprefix("Bearer ").removeprefix("Token ") for value in values)
+    return tuple(re.sub(r"^(Bearer|Basic|Token) ", "", value) for value in values)
 
 
 def scrub(text: str, *keys: str) -> str:
