@@ -21,6 +21,7 @@ from tqdm import tqdm
 
 from vaeval_tasks.audio import Clip, read_audio
 from vaeval_tasks.errors import InputError, ServiceError
+from vaeval_tasks.services.http.secrets import trust
 from vaeval_tasks.simulate.preference import Preference
 from vaeval_tasks.store.run import RunDir
 
@@ -112,7 +113,7 @@ class SimulatedRater:
     _rng: random.Random = field(init=False)
 
     def __post_init__(self) -> None:
-        self._client = httpx.Client(base_url=self.url, timeout=60.0)
+        self._client = httpx.Client(base_url=self.url, timeout=60.0, verify=trust())
         self._rng = random.Random(f"{self.seed}:{self.name}")  # noqa: S311 (a simulation)
 
     def run(self) -> Outcome:

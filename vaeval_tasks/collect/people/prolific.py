@@ -22,6 +22,7 @@ from vaeval_tasks.collect.rules.alloc import release
 from vaeval_tasks.collect.store import tables as store
 from vaeval_tasks.collect.store.database import Database
 from vaeval_tasks.collect.store.tables import CheckOutcome, State, Study
+from vaeval_tasks.services.http.secrets import trust
 
 __all__ = ["API", "ENDED", "RETURN_URL", "Prolific", "release_returned", "signed", "verify"]
 
@@ -54,6 +55,7 @@ def verify(prolific: Prolific, participant: str, session: str) -> tuple[CheckOut
             f"{prolific.api}/submissions/{quote(session, safe='')}/",
             headers={"Authorization": f"Token {prolific.token}"},
             timeout=prolific.timeout,
+            verify=trust(),
         )
         found = answer.json() if answer.status_code == httpx.codes.OK else None
     except (httpx.HTTPError, ValueError) as error:
