@@ -48,7 +48,7 @@ def down(fake, status=503, message="gone"):
         (says(None, finish="content_filter"), None, "filtered"),
         (error(400, "blocked", code="content_filter"), None, "HTTP 400: blocked"),
         (error(400, "context length exceeded"), None, "HTTP 400: context length exceeded"),
-        ((200, {"error": {"code": 400, "message": "maximum context length"}}, {}), None, "inside HTTP 200 (400): maximum"),
+        ((200, {"error": {"code": 400, "message": "maximum context length"}}, {}), None, "HTTP 200 (400): maximum"),
     ],
 )
 def test_what_one_reply_means(fake, reply, value, detail):
