@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vaeval_tasks.metrics.backends import Judge, JudgeItem, Scored
+from vaeval_tasks.metrics.backends import ContentJudge, JudgeItem, Scored
 from vaeval_tasks.scoring.metric import (
     Direction,
     MetricFamily,
@@ -19,7 +19,7 @@ __all__ = ["METRICS"]
 
 
 def _content(batch: ScoringBatch) -> list[Scored]:
-    judge: Judge = batch.backend
+    judge: ContentJudge = batch.backend
     answers = [_answer(job, batch) for job in batch.jobs]
     asked = [_item(job, answer, batch) for job, answer in zip(batch.jobs, answers, strict=True) if answer]
     verdicts = iter(judge.judge(asked) if asked else [])
