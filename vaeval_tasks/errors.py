@@ -8,6 +8,7 @@
     ├── MissingDependencyError  an optional dependency is not installed
     ├── MissingWeightsError     model weights are absent or differ from their pinned checksum
     ├── ServiceError            a judge, provider or server could not be reached or refused
+    ├── PluginError             somebody else's class cannot be imported or does not do what it must
     └── EstimationError         the data cannot carry the number that was asked for
 
 Anything else that is raised is a defect of the package and keeps its traceback.
@@ -24,6 +25,7 @@ __all__ = [
     "InputError",
     "MissingDependencyError",
     "MissingWeightsError",
+    "PluginError",
     "ServiceError",
     "UnknownNameError",
     "VaevalError",
@@ -96,6 +98,10 @@ class ServiceError(VaevalError):
     def __init__(self, message: str, *, retry: bool = False) -> None:
         super().__init__(message)
         self.retry = retry
+
+
+class PluginError(VaevalError):
+    """A system, scorer or judge of another package cannot be imported, is of the wrong kind, or gives wrong values."""
 
 
 class EstimationError(VaevalError):

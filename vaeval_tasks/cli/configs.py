@@ -1,27 +1,39 @@
-"""``vaeval configs``: the published model configurations."""
+"""``vaeval configs``: the published model configurations, and those of files."""
 
 from __future__ import annotations
 
 import click
 
-from vaeval_tasks.models.configs import dump_configs, published, select
+from vaeval_tasks.models.configs import dump_configs, select
 from vaeval_tasks.models.providers import provider
+from vaeval_tasks.plugins import PluginGroup, installed
 
 __all__ = ["configs"]
 
 
 @click.group()
 def configs() -> None:
-    """List and show the 19 published model configurations."""
+    """List and show model configurations: the 19 published ones, and those of your own files."""
 
 
 @configs.command("list")
-def list_() -> None:
-    """List the published configurations, their provider and the keys they need."""
-    width = max(map(len, published()))
-    for name, config in published().items():
-        needs = ", ".join(provider(config.provider).keys) or "an address"
-        click.echo(f"{name:{width}}  {config.voice_gender}  {config.provider:15}  needs {needs}")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+def list_(names: tuple[str, ...]) -> None:
+    """List configurations, their provider and the keys they need; without a NAME the published ones.
+
+    NAME is a name of the list, a pattern, `all` or a YAML file. Without one, systems that other packages have
+    installed are named too: each can stand as `provider` in a YAML file.
+    """
+    found = select(names or ("all",))
+    width = max(len(config.config_id) for config in found)
+    for config in found:
+        known = provider(config.provider)
+        needs = ", ".join(known.keys) or ("an address" if known.addresses else "no key")
+        gender = config.voice_gender or "-"
+        click.echo(f"{config.config_id:{width}}  {gender}  {config.provider:15}  needs {needs}")
+    if not names:
+        for name, plugin in sorted(installed(PluginGroup.systems).items()):
+            click.echo(f"installed: provider {name} ({plugin.target}; {plugin.source})")
 
 
 @configs.command()

@@ -91,11 +91,12 @@ def generate(
 
 
 def _print_plan(plan: Plan) -> None:
+    width = max(16, *map(len, plan.sessions))
     click.echo(
-        f"{'provider':16} {'configurations':>14} {'requests':>9} {'audio min':>10} {'at hand':>8} {'at once':>8}"
+        f"{'provider':{width}} {'configurations':>14} {'requests':>9} {'audio min':>10} {'at hand':>8} {'at once':>8}"
     )
     for share in plan.shares():
         click.echo(
-            f"{share.provider:16} {share.configs:14} {share.requests:9} {share.minutes:10.1f} {share.done:8} "
+            f"{share.provider:{width}} {share.configs:14} {share.requests:9} {share.minutes:10.1f} {share.done:8} "
             f"{share.sessions:8}"
         )

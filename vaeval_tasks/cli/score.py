@@ -7,15 +7,44 @@ from pathlib import Path
 
 import click
 
-from vaeval_tasks.errors import InputError
+from vaeval_tasks.errors import InputError, UnknownNameError
+from vaeval_tasks.metrics.guests import ROLES
 from vaeval_tasks.store.run import RunDir
 
 __all__ = ["score"]
 
 
+def _own_scorers(values: tuple[str, ...]) -> dict[str, str]:
+    """Read ``speech=acme-mos``.
+
+    Raises:
+        UnknownNameError: there is no such role.
+        UsageError: a value is not of that form, or a role is named twice.
+    """
+    found: dict[str, str] = {}
+    for value in values:
+        role, _, name = value.partition("=")
+        if not name:
+            raise click.UsageError(f"--scorer: expected ROLE=NAME such as speech=package.module:Class, got {value!r}")
+        if role not in ROLES:
+            raise UnknownNameError("role", role, ROLES, where="--scorer")
+        if role in found:
+            raise click.UsageError(f"--scorer: {role} is given twice")
+        found[role] = name
+    return found
+
+
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--profile", type=click.Choice(["reference", "offline"]), default="reference", show_default=True)
+@click.option(
+    "--scorer",
+    "own",
+    multiple=True,
+    metavar="ROLE=NAME",
+    help="A scorer of your own in the place of the profile's: ROLE is judge, speech, recogniser, speaker or emotion; "
+    "NAME is what its package calls it, or package.module:Class. May be repeated.",
+)
 @click.option("--judge-url", help="An OpenAI-compatible endpoint.")
 @click.option("--judge-model", help="The judge's name there.")
 @click.option("--judge-prompts", help="A folder with another set of judge prompts.")
@@ -26,7 +55,7 @@ __all__ = ["score"]
 @click.option("--device", help="Where scorers run, such as cpu or cuda:0.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
 @click.option("--json", "as_json", is_flag=True, help="Print results.json instead of a table.")
-def score(run: Path, profile: str, seed: int, as_json: bool, **options: str | None) -> None:
+def score(run: Path, profile: str, own: tuple[str, ...], seed: int, as_json: bool, **options: str | None) -> None:
     """Score the responses in the folder RUN again, without the model.
 
     What was scored by the same scorers is not scored again. Example: vaeval score RUN --profile offline
@@ -41,7 +70,8 @@ def score(run: Path, profile: str, seed: int, as_json: bool, **options: str | No
         raise InputError("there are no responses; make some with vaeval lm-eval or vaeval generate", path=run)
     before = read_results(folder)
     try:
-        scorers = profiles.load_scorers(profile, **{name: v for name, v in options.items() if v is not None})
+        given = {name: value for name, value in options.items() if value is not None}
+        scorers = profiles.load_scorers(profile, **given, **_own_scorers(own))
     except InputError as error:
         raise InputError(f"{error}; give --judge-url URL, or --profile offline") from None
     made = score_run(folder, responses, scorers, seed=seed)

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from vaeval_tasks.errors import InputError, UnknownNameError
+from vaeval_tasks.errors import InputError
 from vaeval_tasks.models.configs import load_configs, write_configs
-from vaeval_tasks.models.providers import PROVIDERS, provider
+from vaeval_tasks.models.providers import provider
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import ModelConfig, Prompt, Response, ResponseStatus
 
@@ -105,13 +105,14 @@ def parse_sessions(values: Iterable[str]) -> dict[str, int]:
 
     Raises:
         UnknownNameError: there is no such provider.
+        PluginError: somebody else's cannot be imported.
         InputError: the number is not a whole number from 1.
     """
     limits: dict[str, int] = {}
     for value in values:
         name, _, number = value.rpartition("=")
-        if name and name not in PROVIDERS:
-            raise UnknownNameError("provider", name, PROVIDERS, where="--sessions")
+        if name:
+            provider(name, where="--sessions")
         if not number.isdecimal() or int(number) < 1:
             raise InputError(f"--sessions: expected a whole number from 1, got {value!r}")
         limits[name or ALL_PROVIDERS] = int(number)

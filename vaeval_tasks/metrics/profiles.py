@@ -11,6 +11,7 @@ from vaeval_tasks.metrics.backends import ContentJudge, EmotionRecogniser, Recog
 from vaeval_tasks.metrics.content_judge import pick_judge
 from vaeval_tasks.metrics.distillmos import DistillMos
 from vaeval_tasks.metrics.emotion import NO_EMOTION_SIGNATURE, EmotionClassifier
+from vaeval_tasks.metrics.guests import open_scorer
 from vaeval_tasks.metrics.resemblyzer import Resemblyzer
 from vaeval_tasks.metrics.utmos import Utmos
 from vaeval_tasks.metrics.wespeaker import WeSpeaker
@@ -93,8 +94,13 @@ def load_scorers(
     speaker_path: str | Path | None = None,
     emotion_path: str | Path | None = None,
     device: str | None = None,
+    judge: str | None = None,
+    speech: str | None = None,
+    recogniser: str | None = None,
+    speaker: str | None = None,
+    emotion: str | None = None,
 ) -> Scorers:
-    """Return the backends of a profile. Nothing is loaded until a backend is used.
+    """Return the backends of a profile. None of ours loads anything before it is used.
 
     Args:
         profile: ``offline`` or ``reference``.
@@ -106,22 +112,43 @@ def load_scorers(
         speaker_path: a local WeSpeaker ONNX file (reference).
         emotion_path: an audio classifier (reference); ``none`` judges without emotions.
         device: a torch device; by default CUDA where there is one.
+        judge: somebody else's in the place of the profile's: an entry point, or ``package.module:Class``; see
+            :mod:`vaeval_tasks.metrics.guests`.
+        speech: likewise.
+        recogniser: likewise.
+        speaker: likewise.
+        emotion: likewise.
 
     Raises:
-        UnknownNameError: there is no such profile.
-        InputError: an option does not go with the profile, or the prompts are wrong.
+        UnknownNameError: there is no such profile or entry point.
+        PluginError: somebody else's class cannot be used.
+        InputError: an option does not go with the profile or with somebody else's scorer, or the prompts are wrong.
     """
     check_profile(profile)
+    _alone("judge", judge, judge_url=judge_url, judge_model=judge_model, judge_prompts=judge_prompts)
+    _alone("speech", speech, utmos_path=utmos_path)
+    _alone("recogniser", recogniser, asr_model=asr_model)
+    _alone("speaker", speaker, speaker_path=speaker_path)
+    _alone("emotion", emotion, emotion_path=emotion_path)
     reference = profile == "reference"
     with_emotion = emotion_path != "none" and (reference or emotion_path is not None)
+    guests = {"judge": judge, "speech": speech, "recogniser": recogniser, "speaker": speaker, "emotion": emotion}
+    own = {role: open_scorer(role, name) for role, name in guests.items() if name}
     return Scorers(
-        judge=pick_judge(profile, url=judge_url, model=judge_model, prompts=judge_prompts),
-        speech=speech_quality(profile, path=utmos_path, device=device),
-        recogniser=WhisperRecogniser(
+        judge=own.get("judge") or pick_judge(profile, url=judge_url, model=judge_model, prompts=judge_prompts),
+        speech=own.get("speech") or speech_quality(profile, path=utmos_path, device=device),
+        recogniser=own.get("recogniser")
+        or WhisperRecogniser(
             asr_model or ("large-v3" if reference else "whisper-base"),
             language=None if reference else "en",
             device=device,
         ),
-        speaker=speaker_encoder(profile, path=speaker_path, device=device),
-        emotion=EmotionClassifier(emotion_path, device=device) if with_emotion else None,
+        speaker=own.get("speaker") or speaker_encoder(profile, path=speaker_path, device=device),
+        emotion=own.get("emotion") or (EmotionClassifier(emotion_path, device=device) if with_emotion else None),
     )
+
+
+def _alone(role: str, name: str | None, **options: object) -> None:
+    """Refuse an option of our own backend beside somebody else's: nothing would be done with it."""
+    if name and (given := [option for option, value in options.items() if value is not None]):
+        raise InputError(f"{given[0]} does not go with the {role} {name!r}, which has its own settings; leave one out")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from fnmatch import fnmatchcase
@@ -36,6 +37,14 @@ def _check_keys(found: Any, known: Tree, where: str) -> None:
             _check_keys(value, known[key], f"{where}.{key}")
 
 
+def _check_plain(value: Any, where: str) -> None:
+    """Refuse what YAML knows and JSON does not, such as a date: it cannot be asked for or kept."""
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{where}: {error}; put a date in quotes") from None
+
+
 def _check_timeouts(connection: Mapping[str, Any], where: str) -> None:
     for key, value in (connection.get("timeouts") or {}).items():
         if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
@@ -59,8 +68,11 @@ def _config(row: Any, path: Path, number: int) -> ModelConfig:
     config = from_row(ModelConfig, row, path=path, number=number)
     where = f"{path}, {config.config_id}"
     known = provider(config.provider, where=where)
-    _check_keys(config.params, known.params, f"{where}: params")
-    _check_keys(config.connection, known.connection_keys(), f"{where}: connection")
+    if known.params is not None:
+        _check_keys(config.params, known.params, f"{where}: params")
+    _check_keys(config.connection, known.connection_keys(config.connection), f"{where}: connection")
+    for key, value in (*config.params.items(), *config.connection.items()):
+        _check_plain(value, f"{where}: {key}")
     _check_timeouts(config.connection, f"{where}: connection")
     for key in known.required:
         if key not in config.params:

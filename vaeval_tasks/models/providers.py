@@ -1,5 +1,7 @@
 """The providers: which adapter speaks to each, which settings it takes, and where its keys and addresses come from.
 
+Ours are the data below. Any other name is somebody else's class (an entry point of ``vaeval.systems``, or
+``package.module:Class``), and what it takes is read from the class; see :mod:`vaeval_tasks.models.system`.
 Keys are read from the environment when a session is opened and are kept nowhere else.
 """
 
@@ -7,12 +9,15 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from inspect import iscoroutinefunction
 from typing import Any
 
-from vaeval_tasks.errors import InputError, UnknownNameError
+from vaeval_tasks.errors import InputError, PluginError
 from vaeval_tasks.models.protocol import SpeechModel
+from vaeval_tasks.plugins import Plugin, PluginGroup, find
 from vaeval_tasks.store.schema import ModelConfig
 
 __all__ = ["PROVIDERS", "Address", "Provider", "address", "check_access", "create_model", "provider", "secret"]
@@ -36,21 +41,25 @@ class Provider:
     name: str
     target: str
     """``module:Class`` of the adapter; the class takes no arguments."""
-    params: Tree
+    params: Tree | None
+    """The parameters it takes; None: any."""
     required: tuple[str, ...] = ("model",)
     """Parameters without which nothing can be asked."""
-    connection: Tree = field(default_factory=dict)
-    """Keys of ``connection`` beside those every provider has."""
+    connection: Tree | None = field(default_factory=dict)
+    """Keys of ``connection`` beside those every provider has; None: any."""
     keys: tuple[str, ...] = ()
     """Environment variables that must hold a key."""
     addresses: Mapping[str, Address] = field(default_factory=dict)
     """Keys of ``connection`` that hold an address."""
     sessions: int = 8
     """How many requests run at once unless the configuration or the command says otherwise."""
+    guest: Plugin | None = None
+    """Where the class comes from that is not ours."""
 
-    def connection_keys(self) -> dict[str, Any]:
-        """Return the tree of allowed ``connection`` keys."""
-        return {**COMMON_CONNECTION, **self.connection, **dict.fromkeys(self.addresses)}
+    def connection_keys(self, given: Iterable[str]) -> dict[str, Any]:
+        """Return the tree of allowed ``connection`` keys; where any is allowed, with those given."""
+        own = dict.fromkeys(given) if self.connection is None else self.connection
+        return {**own, **dict.fromkeys(self.addresses), **COMMON_CONNECTION}
 
 
 COMMON_CONNECTION: Tree = {
@@ -214,15 +223,93 @@ def provider(name: str, *, where: str = "") -> Provider:
 
     Raises:
         UnknownNameError: there is none.
+        PluginError: somebody else's class cannot be imported, or is no speech system.
     """
-    if name not in PROVIDERS:
-        raise UnknownNameError("provider", name, PROVIDERS, where=where)
-    return PROVIDERS[name]
+    if name in PROVIDERS:
+        return PROVIDERS[name]
+    plugin = find(PluginGroup.systems, name, kind="provider", built_in=PROVIDERS, where=where)
+    try:
+        return _guest(plugin)
+    except PluginError as error:
+        raise PluginError(f"{where}: {error}" if where else str(error)) from error
+
+
+@cache
+def _guest(plugin: Plugin) -> Provider:
+    """Return the provider that somebody else's class is.
+
+    Raises:
+        PluginError: it cannot be imported, is no speech system, or says something wrong about itself.
+    """
+    from vaeval_tasks.models.system import SpeechSystem
+
+    made_by = plugin.load()
+    if issubclass(made_by, SpeechSystem):
+        if made_by.answer is SpeechSystem.answer:
+            raise PluginError(f"the system {plugin} has no method 'answer'")
+        if iscoroutinefunction(made_by.answer):
+            raise PluginError(
+                f"the system {plugin}: answer() is asynchronous; write it without async, or use SpeechModel"
+            )
+    elif not all(callable(getattr(made_by, method, None)) for method in ("respond", "close")):
+        raise PluginError(
+            f"the plug-in {plugin} is no speech system: it must be a subclass of "
+            "vaeval_tasks.models.system.SpeechSystem, or have the methods respond and close of SpeechModel"
+        )
+    said = {name: getattr(made_by, name, getattr(SpeechSystem, name)) for name in _SAID}
+    for name, (holds, must_be) in _SAID.items():
+        if not holds(said[name]):
+            raise PluginError(f"the system {plugin}: {name} must be {must_be}, got {said[name]!r:.60}")
+    return Provider(
+        name=plugin.name,
+        target=plugin.target,
+        params=_tree(said["params"]),
+        required=tuple(said["required"]),
+        connection=_tree(said["connection"]),
+        keys=tuple(said["keys"]),
+        addresses=dict(said["addresses"]),
+        sessions=said["sessions"],
+        guest=plugin,
+    )
+
+
+def _names(value: Any) -> bool:
+    return isinstance(value, tuple | list) and all(isinstance(name, str) for name in value)
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+_SAID: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "sees": (lambda v: isinstance(v, bool | property), "True or False"),
+    "rate": (lambda v: _whole(v) and 4_000 <= v <= 192_000, "a whole number of Hz from 4000 to 192000"),
+    "sessions": (_whole, "a whole number from 1"),
+    "params": (lambda v: v is None or isinstance(v, Mapping) or _names(v), "a tuple of names, a mapping or None"),
+    "connection": (lambda v: v is None or isinstance(v, Mapping) or _names(v), "a tuple of names, a mapping or None"),
+    "required": (_names, "a tuple of names"),
+    "keys": (_names, "a tuple of names of environment variables"),
+    "addresses": (
+        lambda v: isinstance(v, Mapping) and all(isinstance(one, Address) for one in v.values()),
+        "a mapping of keys to Address",
+    ),
+}
+"""What a class says about itself: how to tell that it is right, and the words for it."""
+
+
+def _tree(said: Any) -> Tree | None:
+    return said if said is None or isinstance(said, Mapping) else dict.fromkeys(said)
 
 
 def create_model(config: ModelConfig) -> SpeechModel:
     """Return the adapter a configuration needs; nothing is connected or loaded yet."""
-    module, _, name = provider(config.provider).target.partition(":")
+    known = provider(config.provider)
+    if known.guest is not None:
+        from vaeval_tasks.models.guests import open_guest
+
+        where = {key: address(config, key) for key in known.addresses}
+        return open_guest(known.guest.load(), known.name, config, {**config.connection, **where}, known.keys)
+    module, _, name = known.target.partition(":")
     model: SpeechModel = getattr(importlib.import_module(module), name)()
     return model
 

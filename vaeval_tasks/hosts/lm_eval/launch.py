@@ -29,6 +29,8 @@ from vaeval_tasks.store.run import RunDir
 __all__ = ["launch"]
 
 PREFIX = "vaeval-"
+ANY = "vaeval"
+"""The model that takes any configuration."""
 _NAMING = ("peft", "delta", "pretrained", "model", "path", "engine")
 """Model arguments that the harness names the folder of ``--output_path`` after."""
 
@@ -91,6 +93,11 @@ def _arguments(value: Any) -> dict[str, Any]:
     return simple_parse_args_string(value) if isinstance(value, str) else dict(value or {})
 
 
+def _speaks(model: str) -> bool:
+    """Whether it is one of our models."""
+    return model == ANY or model.startswith(PREFIX)
+
+
 def _ours(tasks: Any) -> bool:
     """Whether one of the names or patterns asks for our tasks."""
     names = [*TASKS, GROUP, *(f"{GROUP}_{family}" for family in FAMILIES)]
@@ -99,7 +106,7 @@ def _ours(tasks: Any) -> bool:
 
 
 def _refuse(given: dict[str, Any], model: str) -> None:
-    refused = dict(_REFUSED_OF_MODELS) if model.startswith(PREFIX) else {}
+    refused = dict(_REFUSED_OF_MODELS) if _speaks(model) else {}
     if _ours(given.get("tasks")):
         refused["cache_requests"] = "keeps the settings of an earlier run inside the documents; leave it out"
     for option, reason in refused.items():
@@ -124,7 +131,7 @@ def _prepare(parsed: Namespace, config: dict[str, Any]) -> Path:
     typed = {name: value for name, value in vars(parsed).items() if value is not None}
     given = config | typed
     model = given.get("model", "hf")
-    if model.startswith(PREFIX) and model not in model_registry:
+    if _speaks(model) and model not in model_registry:
         raise UnknownNameError("model", model, MODELS)
     model_args = _arguments(config.get("model_args")) | _arguments(typed.get("model_args"))
     metadata = _arguments(config.get("metadata")) | _arguments(typed.get("metadata"))
@@ -133,7 +140,8 @@ def _prepare(parsed: Namespace, config: dict[str, Any]) -> Path:
     if model == "vaeval-replay" and "responses" in model_args:
         # two folders of answers are two models
         model_args = {"pretrained": Path(str(model_args["responses"])).expanduser().resolve().name} | model_args
-    label = next((str(model_args[name]) for name in _NAMING if name in model_args), "")
+    naming = ("config_id", "config") if model == ANY else _NAMING
+    label = next((str(model_args[name]) for name in naming if name in model_args), "")
     name = f"{model} {label}".strip()
     root = run_folder(str(metadata.get("run_dir") or model_args.get("run_dir") or ""), name).resolve()
     metadata |= {"run_dir": str(root), "model_name": name}
@@ -141,7 +149,7 @@ def _prepare(parsed: Namespace, config: dict[str, Any]) -> Path:
         Settings.from_metadata(model_args | metadata).scorers()  # a wrong option shows before hours of answers
     if given.get("limit") is not None:
         metadata["limit"] = given["limit"]
-    if model.startswith(PREFIX):
+    if _speaks(model):
         parsed.model_args = {"pretrained": model} | model_args | {"run_dir": str(root)}
     parsed.metadata = metadata
     return root

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["MODELS", "register", "task_manager"]
 
 MODELS: dict[str, str] = {
+    "vaeval": "vaeval_tasks.hosts.lm_eval.systems:ConfiguredLM",
     "vaeval-cascade": "vaeval_tasks.hosts.lm_eval.systems:CascadeLM",
     "vaeval-chat-audio": "vaeval_tasks.hosts.lm_eval.systems:ChatAudioLM",
     "vaeval-offline": "vaeval_tasks.hosts.lm_eval.offline:OfflineLM",

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vaeval_tasks.errors import InputError
+from vaeval_tasks.metrics.guests import ROLES
 from vaeval_tasks.store.schema import slug
 
 if TYPE_CHECKING:
@@ -26,8 +27,13 @@ if TYPE_CHECKING:
 
 __all__ = ["SCORING", "Settings", "rank", "run_folder", "world_size"]
 
-SCORING = ("judge_url", "judge_model", "judge_prompts", "utmos_path", "asr_model", "speaker_path", "emotion_path")
-"""Options of the scorers, passed on to ``load_scorers``; ``scoring_device`` becomes its ``device``."""
+SCORING = (
+    *("judge_url", "judge_model", "judge_prompts", "utmos_path", "asr_model", "speaker_path", "emotion_path"),
+    *ROLES,
+)
+"""Options of the scorers, passed on to ``load_scorers``; ``scoring_device`` becomes its ``device``.
+
+A scorer of somebody else's is given by its role: ``speech=package.module:Class``."""
 
 
 def rank() -> int:

@@ -1,4 +1,7 @@
-"""The speech models as models of the harness: realtime providers, chat engines, the cascade, Qwen-Omni in process."""
+"""The speech models as models of the harness: realtime providers, chat engines, the cascade, Qwen-Omni in process.
+
+``vaeval`` takes any configuration, also one of a system of your own.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from vaeval_tasks.models.protocol import SpeechModel
 from vaeval_tasks.models.providers import check_access, create_model, provider
 from vaeval_tasks.store.schema import ModelConfig
 
-__all__ = ["CascadeLM", "ChatAudioLM", "OmniLM", "RealtimeLM"]
+__all__ = ["CascadeLM", "ChatAudioLM", "ConfiguredLM", "OmniLM", "RealtimeLM"]
 
 REALTIME = ("openai_realtime", "xai_realtime", "gemini_live", "nova_sonic")
 
@@ -35,14 +38,10 @@ class _ProviderLM(SpeechLM):
         Raises:
             InputError: it is not one, or another kind of model speaks to it.
         """
-        if not name:
-            raise InputError("give preset=NAME (see: vaeval configs list) or preset=FILE.yaml")
-        found = select([name])
-        if len(found) != 1:
-            raise InputError(f"preset={name}: names {len(found)} configurations; give one")
-        if found[0].provider not in cls.providers:
-            raise UnknownNameError("provider", found[0].provider, cls.providers, where=f"preset={name}")
-        return found[0]
+        found = _the_one(name, "preset")
+        if found.provider not in cls.providers:
+            raise UnknownNameError("provider", found.provider, cls.providers, where=f"preset={name}")
+        return found
 
     def open(self) -> SpeechModel:
         """Return the adapter; it asks again where that is allowed.
@@ -52,6 +51,44 @@ class _ProviderLM(SpeechLM):
         """
         check_access(self.speech_config)
         return Patient(create_model(self.speech_config))
+
+
+def _the_one(name: str, argument: str, config_id: str = "") -> ModelConfig:
+    """Return the one configuration of a name or file; ``config_id`` chooses among several.
+
+    Raises:
+        InputError: none is named, or more than one.
+        UnknownNameError: there is none of that name.
+    """
+    if not name:
+        raise InputError(f"give {argument}=NAME (see: vaeval configs list) or {argument}=FILE.yaml")
+    found = {config.config_id: config for config in select([name])}
+    if config_id:
+        if config_id not in found:
+            raise UnknownNameError("configuration", config_id, found, where=f"{argument}={name}")
+        return found[config_id]
+    if len(found) != 1:
+        raise InputError(f"{argument}={name}: names {len(found)} configurations; give one")
+    return next(iter(found.values()))
+
+
+class ConfiguredLM(_ProviderLM):
+    """Any configuration as a model of the harness, also of a system that is not ours: ``config=mine.yaml``.
+
+    Args:
+        preset: a published configuration, or a YAML file; in ``--model_args`` it is called ``config``.
+        config_id: which one, where the file holds several.
+        common: see :class:`~vaeval_tasks.hosts.lm_eval.model.SpeechLM`.
+    """
+
+    def __init__(self, *, preset: str = "", config_id: str = "", **common: Any) -> None:
+        super().__init__(config=_the_one(preset, "config", config_id), **common)
+
+    @classmethod
+    def create_from_arg_obj(cls, arg_dict: dict[str, Any], additional_config: dict[str, Any] | None = None) -> SpeechLM:
+        """Build the model from ``--model_args``; see the base class."""
+        given = {"preset" if name == "config" else name: value for name, value in arg_dict.items()}
+        return super().create_from_arg_obj(given, additional_config)
 
 
 class RealtimeLM(_ProviderLM):

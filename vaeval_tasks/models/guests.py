@@ -1,0 +1,393 @@
+"""Somebody else's system behind our protocol: whatever it does wrong becomes a status or one line, never a crash."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import math
+import os
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+from vaeval_tasks.audio import Clip
+from vaeval_tasks.errors import InputError, PluginError, ServiceError, VaevalError
+from vaeval_tasks.models.clock import Clock
+from vaeval_tasks.models.protocol import Conversation, Reply, Retry, SpeechModel, Turn
+from vaeval_tasks.models.speech_in import earlier, plain_system, question, read_clips
+from vaeval_tasks.models.system import EarlierTurn, SpeechSystem, SpokenAnswer, SpokenRequest
+from vaeval_tasks.models.transport.record import audio_stub, scrub
+from vaeval_tasks.models.turn import Answer, Timeouts, TurnError, run_turn, unsupported
+from vaeval_tasks.plugins import fault
+from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
+
+__all__ = ["GuestModel", "ThreadedSystem", "open_guest"]
+
+LOWEST_RATE, HIGHEST_RATE = 4_000, 192_000
+"""Hz."""
+LOUDEST = 2.0
+"""Floats beyond this are no samples in [-1, 1] that clip a little; most likely they are 16-bit numbers."""
+GRACE_S = 5.0
+"""How much longer than its own time limit a system may take that minds its time limits itself, in seconds."""
+
+log = logging.getLogger(__name__)
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def open_guest(
+    made_by: type, name: str, config: ModelConfig, connection: Mapping[str, Any], keys: tuple[str, ...]
+) -> GuestModel:
+    """Return somebody else's system as a speech model.
+
+    Args:
+        made_by: the class, a :class:`SpeechSystem` or one with the methods of ``SpeechModel``.
+        name: what messages call it.
+        config: the configuration it is made for.
+        connection: that of the configuration, with every address filled in.
+        keys: environment variables whose values must not reach a file.
+
+    Raises:
+        PluginError: the class cannot be called without arguments.
+    """
+    try:
+        made = made_by()
+    except VaevalError:
+        raise
+    except Exception as error:
+        raise PluginError(f"{name} cannot be made: {fault(error)}") from error
+    if isinstance(made, SpeechSystem):
+        made = ThreadedSystem(made, name=name, model=str(config.params.get("model", "")), connection=connection)
+    return GuestModel(made, name=name, keys=keys)
+
+
+class GuestModel:
+    """A speech model that answers for somebody else's.
+
+    Args:
+        model: the system.
+        name: what messages call it.
+        keys: environment variables whose values must not reach a file.
+    """
+
+    def __init__(self, model: SpeechModel, *, name: str, keys: tuple[str, ...] = ()) -> None:
+        self._model, self._name, self._keys = model, name, keys
+        self._closed = False
+
+    @property
+    def sees(self) -> bool:
+        """Whether the system says that it takes images."""
+        return bool(getattr(self._model, "sees", False))
+
+    async def respond(self, conversation: Conversation, config: ModelConfig) -> Reply:
+        """Answer the last turn; see :class:`~vaeval_tasks.models.protocol.SpeechModel`."""
+        self._closed = False
+        try:
+            reply = await self._respond(conversation, config)
+        except VaevalError as error:
+            if (text := self._scrub(str(error))) != str(error):
+                raise ServiceError(text, retry=getattr(error, "retry", False)) from None
+            raise
+        except TurnError as error:
+            reply = Reply(status=error.status, error=error.reason, retry=error.retry)
+        except Exception as error:
+            log.debug("%s failed", self._name, exc_info=True)
+            reply = Reply(status=ResponseStatus.error, error=f"{self._name} raised {fault(error)}")
+        if wrong := _wrong_reply(reply):
+            reply = Reply(status=ResponseStatus.error, error=f"{self._name}: {wrong}")
+        return replace(reply, error=self._scrub(reply.error))
+
+    async def _respond(self, conversation: Conversation, config: ModelConfig) -> Reply:
+        if isinstance(self._model, ThreadedSystem):
+            return await self._model.respond(conversation, config)
+        limit = Timeouts.of(config).turn
+        try:
+            async with asyncio.timeout(limit + GRACE_S) as running:
+                return await self._model.respond(conversation, config)
+        except TimeoutError:
+            if not running.expired():
+                raise
+            return Reply(status=ResponseStatus.timeout, error=f"no end of the turn within {limit:g} s")
+
+    def _scrub(self, text: str) -> str:
+        return scrub(text, *(os.environ.get(name, "").strip() for name in self._keys))
+
+    async def close(self) -> None:
+        """Close the system, once; what goes wrong then is logged, for the answers are there."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            await self._model.close()
+        except Exception as error:
+            log.warning("%s could not be closed: %s", self._name, fault(error))
+
+
+class ThreadedSystem:
+    """A synchronous system as a speech model: opened once, each request in a thread of its own.
+
+    Threads end with the process: one that hangs is left behind when its time is over, and holds nobody up.
+
+    Args:
+        system: the system.
+        name: what messages call it.
+        model: ``params.model``.
+        connection: of the configuration, with every address filled in.
+    """
+
+    def __init__(
+        self, system: SpeechSystem, *, name: str, model: str = "", connection: Mapping[str, Any] | None = None
+    ) -> None:
+        self._system, self._name = system, name
+        self._model, self._connection = model, dict(connection or {})
+        self._opening = threading.Lock()
+        self._is_open = False
+        self._clock = Clock()
+
+    @property
+    def sees(self) -> bool:
+        """Whether the system takes images."""
+        return self._system.sees
+
+    async def respond(self, conversation: Conversation, config: ModelConfig) -> Reply:
+        """Answer the last turn; see :class:`~vaeval_tasks.models.protocol.SpeechModel`."""
+        if not self.sees and any(turn.images for turn in conversation.turns):
+            return unsupported("the model does not take images")
+        await _in_thread(self._open)
+        request = await _in_thread(self._request, conversation, config)
+
+        async def talk(answer: Answer) -> None:
+            answer.request = _shown(request)
+            answer.recorder.asked()
+            given = await _in_thread(self._answer, request)
+            if wrong := _wrong_answer(given):
+                raise TurnError(ResponseStatus.error, f"{self._name}: {wrong}")
+            _fill(answer, given)
+
+        return await run_turn(talk, clock=self._clock, timeouts=Timeouts.of(config), rate=self._system.rate)
+
+    async def close(self) -> None:
+        """Close the system if it was opened."""
+        await _in_thread(self._close)
+
+    def _open(self) -> None:
+        with self._opening:
+            if self._is_open:
+                return
+            try:
+                self._system.open(self._model, self._connection)
+            except VaevalError:
+                raise
+            except BaseException as error:
+                raise PluginError(f"{self._name} cannot be opened: {fault(error)}") from error
+            self._is_open = True
+
+    def _close(self) -> None:
+        with self._opening:
+            if self._is_open:
+                self._is_open = False
+                self._system.close()
+
+    def _request(self, conversation: Conversation, config: ModelConfig) -> SpokenRequest:
+        rate = self._system.rate
+        asked = question(conversation)
+        role = (conversation.role_audio,) if conversation.role_audio is not None else ()
+        return SpokenRequest(
+            audio=_pcm(asked.audio, rate),
+            rate=rate,
+            config=config,
+            system_prompt=plain_system(conversation, config.system_prompt),
+            images=asked.images,
+            earlier=tuple(
+                EarlierTurn(
+                    role=turn.role,
+                    audio=_pcm(turn.audio, rate),
+                    text=turn.text,
+                    images=turn.images,
+                )
+                for turn in earlier(conversation)
+            ),
+            role_voice=_pcm(role, rate),
+            seed=conversation.seed,
+        )
+
+    def _answer(self, request: SpokenRequest) -> Any:
+        try:
+            return self._system.answer(request)
+        except InputError as error:
+            raise TurnError(ResponseStatus.error, str(error)) from error
+        except (TurnError, VaevalError):
+            raise
+        except BaseException as error:  # an interrupt never reaches a thread
+            raise TurnError(ResponseStatus.error, f"{self._name} raised {fault(error)}") from error
+
+
+async def _in_thread(work: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
+    """Do work in a thread of its own that does not keep the process from ending."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[T] = loop.create_future()
+
+    def settle(result: T | None, error: Exception | None) -> None:
+        if done.cancelled():
+            return
+        if error is not None:
+            done.set_exception(error)
+        else:
+            done.set_result(result)  # type: ignore[arg-type]
+
+    def run() -> None:
+        result: T | None = None
+        failure: Exception | None = None
+        try:
+            result = work(*args, **options)
+        except StopIteration as error:  # which a future does not take
+            failure = RuntimeError(fault(error))
+        except Exception as error:
+            failure = error
+        except BaseException as error:
+            failure = RuntimeError(fault(error))
+        with contextlib.suppress(RuntimeError):  # the loop has ended: nobody waits any more
+            loop.call_soon_threadsafe(settle, result, failure)
+
+    threading.Thread(target=run, daemon=True, name="vaeval system").start()
+    return await done
+
+
+def _pcm(paths: tuple[Path, ...], rate: int) -> bytes:
+    return b"".join(clip.pcm16() for clip in read_clips(Turn(role="user", audio=paths), rate))
+
+
+def _shown(request: SpokenRequest) -> dict[str, Any]:
+    """Return the request as it is kept: sounds by length and hash."""
+    turns = [
+        {"role": turn.role, "audio": audio_stub(turn.audio), "text": turn.text, "images": [p.name for p in turn.images]}
+        for turn in request.earlier
+    ]
+    return {
+        "audio": audio_stub(request.audio),
+        "rate": request.rate,
+        "system_prompt": request.system_prompt,
+        "images": [path.name for path in request.images],
+        "earlier": turns,
+        "seed": request.seed,
+        "voice": request.config.voice,
+        "thinking": request.config.thinking,
+        "params": request.config.params,
+        **({"role_voice": audio_stub(request.role_voice)} if request.role_voice else {}),
+    }
+
+
+def _fill(answer: Answer, given: SpokenAnswer) -> None:
+    """Put a sound answer where :func:`run_turn` takes it from."""
+    answer.rate = int(given.rate)
+    answer.text, answer.input_transcript, answer.thoughts = given.text, given.input_transcript, given.thoughts
+    answer.usage = dict(given.usage)
+    sound = given.audio
+    if isinstance(sound, np.ndarray):
+        sound = sound.astype("<i2").tobytes() if sound.dtype.kind == "i" else Clip(sound, answer.rate).pcm16()
+    answer.final += sound or b""
+    if answer.final:
+        answer.recorder.heard()
+        if given.first_audio_s is not None and answer.recorder.asked_at is not None:
+            answer.recorder.heard_at = answer.recorder.asked_at + float(given.first_audio_s)
+
+
+def _wrong_answer(given: Any) -> str:
+    """Return what is wrong with what ``answer`` returned, empty where nothing is."""
+    if not isinstance(given, SpokenAnswer):
+        return f"answer() must return a SpokenAnswer, got {_kind(given)}"
+    for name in ("text", "input_transcript", "thoughts"):
+        if not isinstance(value := getattr(given, name), str):
+            return f"{name} must be text, got {_kind(value)}"
+    if not isinstance(given.usage, Mapping) or not _is_json(dict(given.usage)):
+        return f"usage must be a mapping that JSON can hold, got {given.usage!r:.80}"
+    if given.audio is not None and (wrong := _wrong_rate(given.rate)):
+        return wrong
+    return _wrong_seconds("first_audio_s", given.first_audio_s) or _wrong_sound(given.audio)
+
+
+def _wrong_sound(audio: Any) -> str:
+    if audio is None:
+        return ""
+    if isinstance(audio, bytes | bytearray):
+        if audio[:4] == b"RIFF" and audio[8:12] == b"WAVE":
+            return "audio is a WAV file; give its samples without the header"
+        return f"audio has {len(audio)} bytes, an odd number; 16-bit samples take two each" if len(audio) % 2 else ""
+    if not isinstance(audio, np.ndarray):
+        return f"audio must be bytes, a NumPy array or None, got {_kind(audio)}"
+    return _wrong_samples(audio, (np.dtype(np.int16), np.dtype(np.float32), np.dtype(np.float64)))
+
+
+def _wrong_samples(samples: Any, kinds: tuple[np.dtype[Any], ...]) -> str:
+    if samples.dtype not in kinds:
+        return f"samples must be {' or '.join(map(str, kinds))}, got {samples.dtype}"
+    if samples.ndim != 1:
+        return f"samples must be mono, of shape (n,), got shape {samples.shape}"
+    if samples.dtype.kind == "f":
+        if not np.all(np.isfinite(samples)):
+            return "the audio holds NaN or infinite samples"
+        if (peak := float(np.max(np.abs(samples), initial=0.0))) > LOUDEST:
+            return f"float samples lie in [-1, 1]; the largest is {peak:g}"
+    return ""
+
+
+def _wrong_rate(rate: Any) -> str:
+    if isinstance(rate, bool) or not isinstance(rate, int | np.integer) or not LOWEST_RATE <= rate <= HIGHEST_RATE:
+        return f"rate must be a whole number of Hz from {LOWEST_RATE} to {HIGHEST_RATE}, got {rate!r:.40}"
+    return ""
+
+
+def _wrong_seconds(name: str, value: Any) -> str:
+    if value is None:
+        return ""
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    return "" if number and math.isfinite(value) and value >= 0 else f"{name} must be seconds from 0, got {value!r:.40}"
+
+
+def _wrong_reply(reply: Any) -> str:
+    """Return what is wrong with what ``respond`` returned, empty where nothing is."""
+    if not isinstance(reply, Reply):
+        return f"respond() must return a Reply, got {_kind(reply)}"
+    if not isinstance(reply.status, ResponseStatus):
+        return f"status must be a ResponseStatus, got {reply.status!r:.40}"
+    for name in ("text", "input_transcript", "output_transcript", "thoughts", "error"):
+        if not isinstance(value := getattr(reply, name), str):
+            return f"{name} must be text, got {_kind(value)}"
+    for name in ("audio", "provisional"):
+        if wrong := _wrong_clip(getattr(reply, name)):
+            return f"{name}: {wrong}"
+    if reply.status is ResponseStatus.ok and (reply.audio is None or not len(reply.audio.samples)):
+        return "the status is ok and there is no audio"
+    for name in ("usage", "request", "events"):
+        if not _is_json(value := getattr(reply, name)):
+            return f"{name} cannot be written as JSON: {value!r:.80}"
+    if not isinstance(reply.retry, Retry | None):
+        return f"retry must be a Retry or None, got {_kind(reply.retry)}"
+    return _wrong_seconds("first_audio_s", reply.first_audio_s) or _wrong_seconds("total_s", reply.total_s)
+
+
+def _wrong_clip(clip: Any) -> str:
+    if clip is None:
+        return ""
+    if not isinstance(clip, Clip) or not isinstance(clip.samples, np.ndarray):
+        return f"must be a Clip of NumPy samples or None, got {_kind(clip)}"
+    return _wrong_rate(clip.rate) or _wrong_samples(clip.samples, (np.dtype(np.float32),))
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        json.dumps(value, default=audio_stub)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
+
+
+def _kind(value: Any) -> str:
+    return "None" if value is None else f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
