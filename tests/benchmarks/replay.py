@@ -28,10 +28,8 @@ from vaeval_tasks.models.adapters.openai_realtime import OpenAIRealtime  # noqa:
 from vaeval_tasks.models.configs import published  # noqa: E402
 from vaeval_tasks.models.protocol import Conversation, Turn  # noqa: E402
 from vaeval_tasks.testing.chat import ChatFake  # noqa: E402
-from vaeval_tasks.testing.gemini import GeminiFake  # noqa: E402
-from vaeval_tasks.testing.gemini import Session as GeminiSession  # noqa: E402
-from vaeval_tasks.testing.realtime import RealtimeFake  # noqa: E402
-from vaeval_tasks.testing.realtime import Session as RealtimeSession  # noqa: E402
+from vaeval_tasks.testing.gemini import GeminiFake, GeminiSession  # noqa: E402
+from vaeval_tasks.testing.realtime import RealtimeFake, RealtimeSession  # noqa: E402
 from vaeval_tasks.testing.server import answer_pcm  # noqa: E402
 
 CONFIGS = {

@@ -27,12 +27,13 @@ from vaeval_tasks.models.turn import Answer, Timeouts, TurnError, run_turn, unsu
 from vaeval_tasks.plugins import fault
 from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
 
-__all__ = ["GuestModel", "ThreadedSystem", "open_guest"]
+__all__ = ["GuestModel", "ThreadedSystem", "open_guest", "wrap"]
 
 LOWEST_RATE, HIGHEST_RATE = 4_000, 192_000
 """Hz."""
 LOUDEST = 2.0
 """Floats beyond this are no samples in [-1, 1] that clip a little; most likely they are 16-bit numbers."""
+MOST_FAULTS = 100
 GRACE_S = 5.0
 """How much longer than its own time limit a system may take that minds its time limits itself, in seconds."""
 
@@ -63,9 +64,21 @@ def open_guest(
         raise
     except Exception as error:
         raise PluginError(f"{name} cannot be made: {fault(error)}") from error
-    if isinstance(made, SpeechSystem):
-        made = ThreadedSystem(made, name=name, model=str(config.params.get("model", "")), connection=connection)
-    return GuestModel(made, name=name, keys=keys)
+    return wrap(made, name=name, model=str(config.params.get("model", "")), connection=connection, keys=keys)
+
+
+def wrap(
+    system: SpeechSystem | SpeechModel,
+    *,
+    name: str,
+    model: str = "",
+    connection: Mapping[str, Any] | None = None,
+    keys: tuple[str, ...] = (),
+) -> GuestModel:
+    """Return an object of somebody else's as a speech model; see :func:`open_guest`."""
+    if isinstance(system, SpeechSystem):
+        system = ThreadedSystem(system, name=name, model=model, connection=connection)
+    return GuestModel(system, name=name, keys=keys)
 
 
 class GuestModel:
@@ -78,13 +91,17 @@ class GuestModel:
     """
 
     def __init__(self, model: SpeechModel, *, name: str, keys: tuple[str, ...] = ()) -> None:
-        self._model, self._name, self._keys = model, name, keys
+        self.inner = model
+        """The system itself."""
+        self.faults: list[str] = model.faults if isinstance(model, ThreadedSystem) else []
+        """What its code did wrong, the first 100 times; what it says it cannot answer is none."""
+        self._name, self._keys = name, keys
         self._closed = False
 
     @property
     def sees(self) -> bool:
         """Whether the system says that it takes images."""
-        return bool(getattr(self._model, "sees", False))
+        return bool(getattr(self.inner, "sees", False))
 
     async def respond(self, conversation: Conversation, config: ModelConfig) -> Reply:
         """Answer the last turn; see :class:`~vaeval_tasks.models.protocol.SpeechModel`."""
@@ -99,22 +116,26 @@ class GuestModel:
             reply = Reply(status=error.status, error=error.reason, retry=error.retry)
         except Exception as error:
             log.debug("%s failed", self._name, exc_info=True)
-            reply = Reply(status=ResponseStatus.error, error=f"{self._name} raised {fault(error)}")
+            reply = self._fault(f"{self._name} raised {fault(error)}")
         if wrong := _wrong_reply(reply):
-            reply = Reply(status=ResponseStatus.error, error=f"{self._name}: {wrong}")
+            reply = self._fault(f"{self._name}: {wrong}")
         return replace(reply, error=self._scrub(reply.error))
 
     async def _respond(self, conversation: Conversation, config: ModelConfig) -> Reply:
-        if isinstance(self._model, ThreadedSystem):
-            return await self._model.respond(conversation, config)
+        if isinstance(self.inner, ThreadedSystem):
+            return await self.inner.respond(conversation, config)
         limit = Timeouts.of(config).turn
         try:
             async with asyncio.timeout(limit + GRACE_S) as running:
-                return await self._model.respond(conversation, config)
+                return await self.inner.respond(conversation, config)
         except TimeoutError:
             if not running.expired():
                 raise
             return Reply(status=ResponseStatus.timeout, error=f"no end of the turn within {limit:g} s")
+
+    def _fault(self, reason: str) -> Reply:
+        _note(self.faults, reason)
+        return Reply(status=ResponseStatus.error, error=reason)
 
     def _scrub(self, text: str) -> str:
         return scrub(text, *(os.environ.get(name, "").strip() for name in self._keys))
@@ -125,7 +146,7 @@ class GuestModel:
             return
         self._closed = True
         try:
-            await self._model.close()
+            await self.inner.close()
         except Exception as error:
             log.warning("%s could not be closed: %s", self._name, fault(error))
 
@@ -145,6 +166,7 @@ class ThreadedSystem:
     def __init__(
         self, system: SpeechSystem, *, name: str, model: str = "", connection: Mapping[str, Any] | None = None
     ) -> None:
+        self.faults: list[str] = []
         self._system, self._name = system, name
         self._model, self._connection = model, dict(connection or {})
         self._opening = threading.Lock()
@@ -168,7 +190,7 @@ class ThreadedSystem:
             answer.recorder.asked()
             given = await _in_thread(self._answer, request)
             if wrong := _wrong_answer(given):
-                raise TurnError(ResponseStatus.error, f"{self._name}: {wrong}")
+                raise self._fault(f"{self._name}: {wrong}")
             _fill(answer, given)
 
         return await run_turn(talk, clock=self._clock, timeouts=Timeouts.of(config), rate=self._system.rate)
@@ -226,7 +248,16 @@ class ThreadedSystem:
         except (TurnError, VaevalError):
             raise
         except BaseException as error:  # an interrupt never reaches a thread
-            raise TurnError(ResponseStatus.error, f"{self._name} raised {fault(error)}") from error
+            raise self._fault(f"{self._name} raised {fault(error)}") from error
+
+    def _fault(self, reason: str) -> TurnError:
+        _note(self.faults, reason)
+        return TurnError(ResponseStatus.error, reason)
+
+
+def _note(faults: list[str], reason: str) -> None:
+    if len(faults) < MOST_FAULTS:
+        faults.append(reason)
 
 
 async def _in_thread(work: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:

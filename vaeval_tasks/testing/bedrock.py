@@ -32,11 +32,18 @@ PAUSES = {"HIGH": 1.5, "MEDIUM": 1.75, "LOW": 2.0}
 RATE = 16000
 
 
+def _demand(holds: bool, what: str) -> None:
+    """Break the connection over what no client may send; the fake's task shows why."""
+    if not holds:
+        raise ValueError(what)
+
+
 def _hmac(key: bytes, text: str) -> bytes:
     return hmac.new(key, text.encode(), hashlib.sha256).digest()
 
 
 def signing_key(secret: str, day: str, region: str) -> bytes:
+    """Return the day's signing key, as SigV4 derives it."""
     key = _hmac(b"AWS4" + secret.encode(), day)
     for part in (region, "bedrock", "aws4_request"):
         key = _hmac(key, part)
@@ -60,6 +67,7 @@ def expected_request_signature(headers: dict[str, str]) -> tuple[str, str]:
 
 
 def frame(headers: dict[str, str], payload: bytes) -> bytes:
+    """Return an event-stream frame with text headers and both checksums."""
     block = b"".join(
         bytes([len(k)]) + k.encode() + b"\x07" + struct.pack(">H", len(v.encode())) + v.encode()
         for k, v in headers.items()
@@ -74,11 +82,11 @@ def unframe(data: bytes) -> tuple[list[tuple[dict[str, Any], bytes, bytes]], byt
     found = []
     while len(data) >= 12:
         total, size = struct.unpack(">II", data[:8])
-        assert binascii.crc32(data[:8]) == struct.unpack(">I", data[8:12])[0], "prelude checksum"
+        _demand(binascii.crc32(data[:8]) == struct.unpack(">I", data[8:12])[0], "prelude checksum")
         if len(data) < total:
             break
         body, data = data[:total], data[total:]
-        assert binascii.crc32(body[:-4]) == struct.unpack(">I", body[-4:])[0], "message checksum"
+        _demand(binascii.crc32(body[:-4]) == struct.unpack(">I", body[-4:])[0], "message checksum")
         headers: dict[str, Any] = {}
         raw_date, at = b"", 12
         while at < 12 + size:
@@ -124,19 +132,23 @@ class Endpointer:
         return None
 
 
-class Connection:
+class BedrockConnection:
+    """One HTTP/2 connection and the stream on it."""
+
     def __init__(self, fake: BedrockFake, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.fake, self.reader, self.writer = fake, reader, writer
         config = h2.config.H2Configuration(client_side=False, header_encoding="utf-8")
         self.h2 = h2.connection.H2Connection(config=config)
         self.room = asyncio.Event()
         self.tasks: list[asyncio.Task[None]] = []
-        self.session: Session | None = None
+        self.session: BedrockSession | None = None
 
     def flush(self) -> None:
+        """Hand what HTTP/2 has to send to the socket."""
         self.writer.write(self.h2.data_to_send())
 
     async def run(self) -> None:
+        """Read until the client closes."""
         self.h2.initiate_connection()
         self.flush()
         while data := await self.reader.read(65536):
@@ -146,6 +158,7 @@ class Connection:
             await self.writer.drain()
 
     def on(self, event: Any) -> None:
+        """Act on an HTTP/2 event."""
         if isinstance(event, h2.events.RequestReceived):
             self.request(event.stream_id, {str(k): str(v) for k, v in event.headers})
         elif isinstance(event, h2.events.DataReceived):
@@ -156,6 +169,7 @@ class Connection:
             self.room.set()
 
     def request(self, stream: int, headers: dict[str, str]) -> None:
+        """Refuse a request or open its session."""
         behaviour = self.fake.next_behaviour()
         status, message = self.fake.refusal(headers, behaviour)
         if status != 200:
@@ -165,12 +179,14 @@ class Connection:
             return
         answer = [(":status", "200"), ("content-type", "application/vnd.amazon.eventstream")]
         self.h2.send_headers(stream, answer)
-        self.session = Session(self, stream, headers, behaviour)
+        self.session = BedrockSession(self, stream, headers, behaviour)
 
     def start(self, work: Any) -> None:
+        """Run something beside reading; it ends with the connection."""
         self.tasks.append(asyncio.ensure_future(work))
 
     async def write(self, stream: int, data: bytes) -> None:
+        """Send bytes as the client's window has room for them."""
         with contextlib.suppress(h2.exceptions.ProtocolError):
             while data:
                 size = min(len(data), self.h2.local_flow_control_window(stream), self.h2.max_outbound_frame_size)
@@ -184,10 +200,10 @@ class Connection:
                 await self.writer.drain()
 
 
-class Session:
+class BedrockSession:
     """One stream: checks what comes in, ends turns, answers."""
 
-    def __init__(self, connection: Connection, stream: int, headers: dict[str, str], behaviour: str) -> None:
+    def __init__(self, connection: BedrockConnection, stream: int, headers: dict[str, str], behaviour: str) -> None:
         self.connection, self.stream, self.fake = connection, stream, connection.fake
         self.behaviour = behaviour
         self.prior = headers["authorization"].split("Signature=")[1]
@@ -215,17 +231,18 @@ class Session:
                 return
 
     def data(self, data: bytes) -> None:
+        """Take bytes of the stream: frames, and the event in each."""
         frames, self.rest = unframe(self.rest + data)
         for headers, payload, raw_date in frames:
             self.verify(headers, payload, raw_date)
             if payload:
                 (inner,), rest = unframe(payload)
-                assert not rest
-                assert inner[0][":event-type"] == "chunk"
+                _demand(not rest and inner[0][":event-type"] == "chunk", "a frame must hold one chunk")
                 event = json.loads(base64.b64decode(json.loads(inner[1])["bytes"]))["event"]
                 self.on(next(iter(event)), event[next(iter(event))])
 
     def verify(self, headers: dict[str, Any], payload: bytes, raw_date: bytes) -> None:
+        """Check the signature of a frame, which covers the one before."""
         when = datetime.fromtimestamp(headers[":date"] / 1000, UTC).strftime("%Y%m%dT%H%M%SZ")
         scope = f"{when[:8]}/{self.region}/bedrock/aws4_request"
         digests = "\n".join(hashlib.sha256(part).hexdigest() for part in (raw_date, payload))
@@ -237,6 +254,7 @@ class Session:
         self.prior = headers[":chunk-signature"].hex()
 
     def on(self, name: str, body: dict[str, Any]) -> None:
+        """Act on an event of Nova Sonic."""
         if name == "audioInput":
             self.audio(base64.b64decode(body["content"]))
             return
@@ -251,27 +269,31 @@ class Session:
             if self.voice not in self.fake.voices:
                 self.connection.start(self.fail("validationException", f"Invalid voiceId {self.voice}"))
         elif name == "contentStart" and body["type"] == "AUDIO":
-            assert body["audioInputConfiguration"]["sampleRateHertz"] == RATE
+            _demand(body["audioInputConfiguration"]["sampleRateHertz"] == RATE, f"input must have {RATE} Hz")
         elif name == "sessionEnd":
             self.connection.start(self.goodbye())
 
     def audio(self, data: bytes) -> None:
+        """Take a piece of the user's sound; a turn that has ended is answered."""
         self.last_audio = asyncio.get_running_loop().time()
         if len(data) % 2:
             self.connection.start(self.fail("validationException", "odd audio"))
         self.log["audio"] += data
-        assert self.endpointer is not None, "audio before sessionStart"
+        if self.endpointer is None:
+            raise ValueError("audio before sessionStart")
         turn = self.endpointer.feed(data)
         if turn is not None:
             self.log.setdefault("turns", []).append(turn)
             self.connection.start(self.respond(turn))
 
     async def say(self, event: dict[str, Any]) -> None:
+        """Send an event."""
         inner = {"bytes": base64.b64encode(json.dumps({"event": event}).encode()).decode(), "p": "abcdefgh"}
         headers = {":event-type": "chunk", ":content-type": "application/json", ":message-type": "event"}
         await self.connection.write(self.stream, frame(headers, json.dumps(inner).encode()))
 
     async def fail(self, kind: str, message: str) -> None:
+        """Send an exception and end the stream."""
         headers = {":exception-type": kind, ":content-type": "application/json", ":message-type": "exception"}
         await self.connection.write(self.stream, frame(headers, json.dumps({"message": message}).encode()))
         with contextlib.suppress(h2.exceptions.ProtocolError):
@@ -279,11 +301,13 @@ class Session:
         self.connection.flush()
 
     async def goodbye(self) -> None:
+        """End the stream as ``sessionEnd`` asks."""
         await self.say({"completionEnd": {**self.ids, "stopReason": "END_TURN"}})
         self.connection.h2.end_stream(self.stream)
         self.connection.flush()
 
     async def text(self, role: str, stage: str, words: str, stop: str = "PARTIAL_TURN") -> None:
+        """Send one piece of text as start, text and end."""
         content = str(uuid.uuid4())
         ids = {**self.ids, "contentId": content}
         extra = {"additionalModelFields": json.dumps({"generationStage": stage})}
@@ -292,6 +316,7 @@ class Session:
         await self.say({"contentEnd": {**ids, "stopReason": stop, "type": "TEXT"}})
 
     async def sound(self, data: bytes, stop: str = "END_TURN", size: int = 4800) -> None:
+        """Send sound as start, pieces and end."""
         ids = {**self.ids, "contentId": str(uuid.uuid4())}
         form = {"mediaType": "audio/lpcm", "sampleRateHertz": self.rate, "sampleSizeBits": 16, "channelCount": 1}
         start = {"type": "AUDIO", "role": "ASSISTANT", "audioOutputConfiguration": form}
@@ -301,13 +326,16 @@ class Session:
         await self.say({"contentEnd": {**ids, "stopReason": stop, "type": "AUDIO"}})
 
     async def usage(self) -> None:
+        """Send what was counted."""
         counts = {"totalInputTokens": 60, "totalOutputTokens": 16, "totalTokens": 76}
         await self.say({"usageEvent": {**self.ids, "details": {"total": {"input": {"speechTokens": 50}}}, **counts}})
 
     def answer(self, turn: bytes) -> bytes:
+        """Return the final audio of the happy case."""
         return self.fake.answer(turn, self.voice, self.rate)
 
     async def respond(self, turn: bytes) -> None:
+        """Answer a turn as the plan says."""
         self.turns += 1
         await asyncio.sleep(self.fake.delay)
         if self.turns == 1:
@@ -340,7 +368,8 @@ class Session:
         await self.sound(answer_pcm("early one"), "PARTIAL_TURN")
         while not self.log.get("second_speech_over"):
             await asyncio.sleep(0.002)
-            self.log["second_speech_over"] = self.endpointer.spoken and self.endpointer.quiet > RATE // 4
+            heard = self.endpointer
+            self.log["second_speech_over"] = heard is not None and heard.spoken and heard.quiet > RATE // 4
         await self.sound(answer_pcm("early two"))
 
     async def _odd_chunks(self, turn: bytes) -> None:
@@ -371,21 +400,25 @@ class Session:
 
 
 class BedrockFake(Fake):
+    """Bedrock with Nova Sonic: refuses wrong signatures, models and voices; needs an :class:`Authority`."""
+
     behaviours: ClassVar[frozenset[str]] = frozenset(
-        {n[1:] for n in vars(Session) if n.startswith("_") and n[1] != "_"} | {"http_429", "http_503"}
+        {n[1:] for n in vars(BedrockSession) if n.startswith("_") and n[1] != "_"} | {"http_429", "http_503"}
     )
     voices: ClassVar[set[str]] = {"tiffany", "matthew"}
     models: ClassVar[set[str]] = {"amazon.nova-2-sonic-v1:0"}
     cap_s = 480.0
 
     async def start(self) -> int:
-        assert self.authority is not None, "Bedrock speaks HTTP/2 over TLS only"
-        self._connections: set[Connection] = set()
+        """Start listening; return the port."""
+        if self.authority is None:
+            raise ValueError("Bedrock speaks HTTP/2 over TLS only: give an Authority")
+        self._connections: set[BedrockConnection] = set()
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self.authority.server_h2)
         return int(self._server.sockets[0].getsockname()[1])
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        connection = Connection(self, reader, writer)
+        connection = BedrockConnection(self, reader, writer)
         self._connections.add(connection)
         try:
             await connection.run()
@@ -398,11 +431,13 @@ class BedrockFake(Fake):
             self._connections.discard(connection)
 
     async def stop(self) -> None:
+        """Stop listening and drop every connection."""
         self._server.close()
         for connection in list(self._connections):
             connection.writer.transport.abort()
 
     def refusal(self, headers: dict[str, str], behaviour: str) -> tuple[int, str]:
+        """Return the HTTP status of a request, 200 where it is right, and why."""
         if behaviour.startswith("http_"):
             return int(behaviour[5:]), "Too many requests"
         if f"Credential={ACCESS_KEY}/" not in headers["authorization"]:
@@ -417,4 +452,5 @@ class BedrockFake(Fake):
         return 200, ""
 
     def answer(self, turn: bytes, voice: str, rate: int = 24000) -> bytes:
+        """Return the sound of the answer to a turn."""
         return answer_pcm(turn, voice, rate=rate)

@@ -31,10 +31,13 @@ def wav_of(data: bytes, *, streamed: bool = False) -> bytes:
 
 
 def b64(data: bytes) -> str:
+    """Return bytes as base64 text."""
     return base64.b64encode(data).decode()
 
 
 class ChatFake(Fake):
+    """``{url}/chat/completions``. ``needs_key`` makes it ask for :data:`KEY`, as a hosted engine does."""
+
     behaviours: ClassVar[frozenset[str]] = frozenset(
         {
             "happy",
@@ -62,12 +65,15 @@ class ChatFake(Fake):
     needs_key = False
 
     def base(self, port: int) -> str:
+        """Return the address of a port, with the version."""
         return super().base(port) + "/v1"
 
     def routes(self, app: web.Application) -> None:
+        """Add what is served."""
         app.router.add_post("/v1/chat/completions", self._complete)
 
     def error(self, status: int, code: str, message: str, param: str | None = None) -> web.Response:
+        """Return an error in the engine's form."""
         return web.json_response({"error": {"code": code, "message": message, "param": param}}, status=status)
 
     async def _complete(self, request: web.Request) -> web.StreamResponse:
@@ -96,6 +102,7 @@ class ChatFake(Fake):
         return web.json_response({"object": "chat.completion", **self._reply(behaviour, sound), "usage": {"n": 1}})
 
     def answer(self, body: dict[str, Any], voice: str) -> bytes:
+        """Return the sound of the answer to a request."""
         return answer_pcm(json.dumps(body["messages"], sort_keys=True), body["model"], voice, seconds=self.seconds)
 
     def _reply(self, behaviour: str, sound: bytes) -> dict[str, Any]:

@@ -41,6 +41,7 @@ class CascadeFake(Fake):
     voices: ClassVar[set[str]] = {"21m00Tcm4TlvDq8ikWAM"}
 
     def routes(self, app: web.Application) -> None:
+        """Add what is served."""
         app.router.add_post("/v1/speech-to-text", self._transcribe)
         app.router.add_post("/v1/text-to-speech/{voice}/stream", self._speak)
         app.router.add_post("/v1/text-to-speech/{voice}", self._speak)
@@ -48,10 +49,12 @@ class CascadeFake(Fake):
 
     @property
     def behaviour(self) -> str:
+        """The behaviour of the present turn."""
         return self.sessions[-1]["behaviour"] if self.sessions else "happy"
 
     @staticmethod
     def detail(status: int, code: str, message: str) -> web.Response:
+        """Return an error in ElevenLabs' form."""
         return web.json_response({"detail": {"status": code, "message": message}}, status=status)
 
     def _eleven_key(self, request: web.Request) -> web.Response | None:
@@ -64,6 +67,8 @@ class CascadeFake(Fake):
         form = await request.post()
         fields = {k: v for k, v in form.items() if isinstance(v, str)}
         file = form["file"]
+        if not isinstance(file, web.FileField):
+            return self.detail(400, "invalid_audio", "file is not a file")
         data = file.file.read()
         self.sessions.append(
             {
@@ -110,7 +115,7 @@ class CascadeFake(Fake):
             part = {"type": "output_text", "text": words, "annotations": []}
             return {"type": "message", "id": "m", "role": "assistant", "status": "completed", "content": [part], **more}
 
-        output = [{"type": "reasoning", "id": "rs_1", "summary": []}]
+        output: list[dict[str, Any]] = [{"type": "reasoning", "id": "rs_1", "summary": []}]
         if self.behaviour == "llm_commentary":
             output.append(message("Let me see. ", phase="commentary"))
         if self.behaviour == "llm_refusal":
@@ -164,4 +169,5 @@ class CascadeFake(Fake):
         return response
 
     def answer(self, text: str = "It is four.", voice: str = "21m00Tcm4TlvDq8ikWAM") -> bytes:
+        """Return the sound of a text in a voice."""
         return answer_pcm(text, voice)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from aiohttp import WSMsgType, web
 
-from vaeval_tasks.testing.server import KEY, Fake, answer_pcm, pieces
+from vaeval_tasks.testing.server import KEY, Fake, abort, answer_pcm, pieces
 
 URL_SAFE = str.maketrans("-_", "+/")
 """Proto JSON takes both alphabets, and Google's client sends this one."""
@@ -25,7 +25,7 @@ def camel(value: Any) -> Any:
     return value
 
 
-class Closed(Exception):
+class GeminiClosed(Exception):
     """The session is closed with a code and a reason."""
 
     def __init__(self, code: int, reason: str) -> None:
@@ -33,7 +33,9 @@ class Closed(Exception):
         self.code, self.reason = code, reason
 
 
-class Session:
+class GeminiSession:
+    """One connection: the setup, the audio so far, and what the service says."""
+
     def __init__(self, fake: GeminiFake, ws: web.WebSocketResponse) -> None:
         self.fake, self.ws = fake, ws
         self.behaviour = fake.next_behaviour()
@@ -44,51 +46,56 @@ class Session:
         self.images = 0
 
     async def say(self, message: dict[str, Any]) -> None:
+        """Send a message, in a binary frame."""
         await self.ws.send_bytes(json.dumps(message).encode())
 
     async def run(self) -> None:
+        """Read until one side closes."""
         try:
             async for message in self.ws:
                 if message.type not in (WSMsgType.TEXT, WSMsgType.BINARY):
                     break
                 await self.on(camel(json.loads(message.data)))
-        except Closed as closed:
+        except GeminiClosed as closed:
             await self.ws.close(code=closed.code, message=closed.reason.encode())
 
     async def on(self, message: dict[str, Any]) -> None:
+        """Act on a message of the client."""
         self.log["messages"].append(next(iter(message)))
         if "setup" in message:
             await self.set_up(message["setup"])
         elif self.log["setup"] is None:
-            raise Closed(1007, "the first message must be setup")
+            raise GeminiClosed(1007, "the first message must be setup")
         elif "clientContent" in message:
             self.turns = message["clientContent"]["turns"]
             self.log["turns"] = self.turns
         elif "realtimeInput" in message:
             await self.on_input(message["realtimeInput"])
         else:
-            raise Closed(1007, f"unknown message {next(iter(message))}")
+            raise GeminiClosed(1007, f"unknown message {next(iter(message))}")
 
     async def set_up(self, setup: dict[str, Any]) -> None:
+        """Check the setup and accept it."""
         self.log["setup"] = setup
         if setup.get("model") not in {f"models/{m}" for m in self.fake.models}:
-            raise Closed(1008, f"{setup.get('model')} is not found for API version v1beta")
+            raise GeminiClosed(1008, f"{setup.get('model')} is not found for API version v1beta")
         config = setup.get("generationConfig") or {}
         self.voice = config["speechConfig"]["voiceConfig"]["prebuiltVoiceConfig"]["voiceName"]
         if self.voice not in self.fake.voices:
-            raise Closed(1007, f"voice {self.voice} is not supported")
+            raise GeminiClosed(1007, f"voice {self.voice} is not supported")
         self.level = (config.get("thinkingConfig") or {}).get("thinkingLevel", "MINIMAL")
         if self.level not in ("MINIMAL", "LOW", "MEDIUM", "HIGH"):
-            raise Closed(1007, f"thinkingLevel {self.level}")
+            raise GeminiClosed(1007, f"thinkingLevel {self.level}")
         detection = (setup.get("realtimeInputConfig") or {}).get("automaticActivityDetection") or {}
         self.manual = detection.get("disabled") is True
         await self.say({"setupComplete": {"sessionId": "s1"}})
 
     async def on_input(self, given: dict[str, Any]) -> None:
+        """Take audio or images; answer when the activity ends."""
         if audio := given.get("audio"):
             data = base64.b64decode(audio["data"].translate(URL_SAFE))
             if audio.get("mimeType") != "audio/pcm;rate=16000" or len(data) % 2:
-                raise Closed(1007, "audio must be audio/pcm;rate=16000 with whole samples")
+                raise GeminiClosed(1007, "audio must be audio/pcm;rate=16000 with whole samples")
             self.audio += data
         elif "video" in given:
             self.images += 1
@@ -98,14 +105,17 @@ class Session:
             await getattr(self, f"_{self.behaviour}", self._happy)()
 
     def answer(self) -> bytes:
+        """Return the final audio of the happy case."""
         return self.fake.answer(self.audio, self.voice, self.level, len(self.turns))
 
     async def sound(self, data: bytes, size: int = 4800) -> None:
+        """Send sound in pieces."""
         for piece in pieces(data, size):
             blob = {"mimeType": "audio/pcm;rate=24000", "data": base64.b64encode(piece).decode()}
             await self.say({"serverContent": {"modelTurn": {"role": "model", "parts": [{"inlineData": blob}]}}})
 
     async def end(self, status: str | None = "IDLE") -> None:
+        """End the turn."""
         await self.say({"serverContent": {"generationComplete": True}})
         content: dict[str, Any] = {"turnComplete": True}
         if status:
@@ -178,27 +188,30 @@ class Session:
         await asyncio.sleep(3600)
 
     async def _close_1011(self) -> None:
-        raise Closed(1011, "The service is currently unavailable.")
+        raise GeminiClosed(1011, "The service is currently unavailable.")
 
     async def _close_1011_late(self) -> None:
         await self.sound(self.answer()[:4800])
-        raise Closed(1011, "Internal error encountered.")
+        raise GeminiClosed(1011, "Internal error encountered.")
 
     async def _close_1001(self) -> None:
-        raise Closed(1001, "going away")
+        raise GeminiClosed(1001, "going away")
 
     async def _close_1006(self) -> None:
-        self.ws._req.transport.abort()  # type: ignore[union-attr]
+        abort(self.ws)
 
 
 class GeminiFake(Fake):
+    """Gemini Live: refuses wrong keys, models, voices and formats; ignores what automatic detection would end."""
+
     behaviours: ClassVar[frozenset[str]] = frozenset(
-        {n[1:] for n in vars(Session) if n.startswith("_") and n[1] != "_"} | {"http_429"}
+        {n[1:] for n in vars(GeminiSession) if n.startswith("_") and n[1] != "_"} | {"http_429"}
     )
     models: ClassVar[set[str]] = {"gemini-3.1-flash-live-preview"}
     voices: ClassVar[set[str]] = {"Zephyr", "Iapetus"}
 
     def routes(self, app: web.Application) -> None:
+        """Add what is served."""
         for version in ("v1", "v1beta"):
             name = f"/ws/google.ai.generativelanguage.{version}.GenerativeService.BidiGenerateContent"
             app.router.add_get(name, self._connect)
@@ -212,8 +225,9 @@ class GeminiFake(Fake):
             return web.json_response({"error": {"message": "quota"}}, status=int(self.next_behaviour()[5:]))
         ws = web.WebSocketResponse(max_msg_size=1 << 25)
         await ws.prepare(request)
-        await Session(self, ws).run()
+        await GeminiSession(self, ws).run()
         return ws
 
     def answer(self, prompt: bytes, voice: str, level: str, turns: int = 0) -> bytes:
+        """Return the sound of the answer to what was asked."""
         return answer_pcm(prompt, voice, level, turns, seconds=self.seconds)

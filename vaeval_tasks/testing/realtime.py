@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 
 from aiohttp import WSMsgType, web
 
-from vaeval_tasks.testing.server import KEY, Fake, answer_pcm, pieces
+from vaeval_tasks.testing.server import KEY, Fake, abort, answer_pcm, pieces
 
 VAD = {"type": "server_vad", "threshold": 0.5, "silence_duration_ms": 500}
 
 
-class Refused(Exception):
+class RealtimeRefusal(Exception):
     """An error event to the client."""
 
     def __init__(self, code: str, message: str, param: str | None = None) -> None:
@@ -23,7 +23,7 @@ class Refused(Exception):
         self.code, self.param = code, param
 
 
-class Session:
+class RealtimeSession:
     """One connection: the effective settings, the input buffer, and what the service says."""
 
     def __init__(self, fake: RealtimeFake, ws: web.WebSocketResponse, model: str) -> None:
@@ -38,17 +38,20 @@ class Session:
         fake.sessions.append(self.log)
 
     async def say(self, kind: str, **fields: Any) -> None:
+        """Send an event."""
         self.count += 1
         await self.ws.send_str(json.dumps({"type": kind, "event_id": f"event_{self.count}", **fields}))
 
-    async def error(self, error: Refused) -> None:
+    async def error(self, error: RealtimeRefusal) -> None:
+        """Send an error event; the session stays open."""
         body = {"type": "invalid_request_error", "code": error.code, "message": str(error), "param": error.param}
         await self.say("error", error=body)
 
     async def run(self) -> None:
+        """Read until one side closes."""
         await self.fake.greet(self)
         if self.model not in self.fake.models:
-            await self.error(Refused("model_not_found", f"The model '{self.model}' does not exist", "model"))
+            await self.error(RealtimeRefusal("model_not_found", f"The model '{self.model}' does not exist", "model"))
             await self.ws.close(code=1008)
             return
         async for message in self.ws:
@@ -58,10 +61,11 @@ class Session:
             self.log["events"].append(event["type"])
             try:
                 await self.on(event)
-            except Refused as error:
+            except RealtimeRefusal as error:
                 await self.error(error)
 
     async def on(self, event: dict[str, Any]) -> None:
+        """Act on an event of the client."""
         kind = event["type"]
         if kind == "session.update":
             self.log["updates"].append(event["session"])
@@ -76,14 +80,20 @@ class Session:
         elif kind == "input_audio_buffer.commit":
             if len(self.buffer) < 4800:  # 100 ms
                 got = len(self.buffer) / 48
-                raise Refused(
+                raise RealtimeRefusal(
                     "input_audio_buffer_commit_empty",
                     "Error committing input audio buffer: buffer too small. "
                     f"Expected at least 100ms of audio, got {got:.2f}ms",
                 )
             self.committed, self.buffer = self.buffer, b""
             self.log["audio"] = self.committed
-            item = {"id": "item_u", "object": "realtime.item", "type": "message", "status": "completed", "role": "user"}
+            item: dict[str, Any] = {
+                "id": "item_u",
+                "object": "realtime.item",
+                "type": "message",
+                "status": "completed",
+                "role": "user",
+            }
             item["content"] = [{"type": "input_audio", "transcript": None}]
             await self.say("input_audio_buffer.committed", item_id="item_u", previous_item_id=None)
             await self.say("conversation.item.added", item=item, previous_item_id=None)
@@ -96,17 +106,18 @@ class Session:
             await asyncio.sleep(self.fake.delay)
             await self.respond()
         else:
-            raise Refused("invalid_value", f"Invalid value: '{kind}'", "type")
+            raise RealtimeRefusal("invalid_value", f"Invalid value: '{kind}'", "type")
 
     def append(self, audio: str) -> None:
+        """Take a piece of the user's sound."""
         try:
             data = base64.b64decode(audio, validate=True)
         except binascii.Error:
-            raise Refused("invalid_value", "audio is not base64", "audio") from None
+            raise RealtimeRefusal("invalid_value", "audio is not base64", "audio") from None
         if len(data) % 2:
-            raise Refused("invalid_value", "audio must hold whole 16-bit samples", "audio")
+            raise RealtimeRefusal("invalid_value", "audio must hold whole 16-bit samples", "audio")
         if len(data) > 15 << 20:
-            raise Refused("invalid_value", "audio is longer than 15 MiB", "audio")
+            raise RealtimeRefusal("invalid_value", "audio is longer than 15 MiB", "audio")
         self.buffer += data
 
     def answer(self) -> bytes:
@@ -114,6 +125,7 @@ class Session:
         return self.fake.answer(self.committed, self.model, self.settings, len(self.items))
 
     async def respond(self) -> None:
+        """Answer as the plan says."""
         self.response = {
             "object": "realtime.response",
             "id": "resp_1",
@@ -132,6 +144,7 @@ class Session:
         await getattr(self, f"_{self.behaviour}", self._happy)()
 
     async def done(self, status: str = "completed", details: dict[str, Any] | None = None) -> None:
+        """End the response."""
         usage = {
             "total_tokens": 30,
             "input_tokens": 10,
@@ -240,6 +253,7 @@ class Session:
         await self.ws.close(code=1001)
 
     async def begin(self) -> None:
+        """Send a first piece of sound and no more."""
         place = {"response_id": "resp_1", "item_id": "item_a0", "output_index": 0, "content_index": 0}
         audio = base64.b64encode(self.answer()[:4800]).decode()
         await self.say("response.output_audio.delta", **place, delta=audio)
@@ -255,7 +269,7 @@ class Session:
         await self.ws.close(code=1011, message=b"internal error")
 
     async def _close_1006(self) -> None:
-        self.ws._req.transport.abort()  # type: ignore[union-attr]
+        abort(self.ws)
 
     async def _no_end(self) -> None:
         await self.item(0, self.answer(), "It is four.")
@@ -271,7 +285,7 @@ class RealtimeFake(Fake):
     """OpenAI's realtime service: nested session, all settings optional, turn detection on unless switched off."""
 
     behaviours: ClassVar[frozenset[str]] = frozenset(
-        {"happy", "keeps_vad", "slow", *(n[1:] for n in vars(Session) if n.startswith("_") and n[1] != "_")}
+        {"happy", "keeps_vad", "slow", *(n[1:] for n in vars(RealtimeSession) if n.startswith("_") and n[1] != "_")}
         | {"http_429", "http_503", "changes_voice"}
     )
     models: ClassVar[set[str]] = {"gpt-realtime-2", "gpt-realtime-2.1"}
@@ -280,9 +294,11 @@ class RealtimeFake(Fake):
     bare_parts = False
 
     def base(self, port: int) -> str:
+        """Return the address of a port, with the version."""
         return super().base(port) + "/v1"
 
     def routes(self, app: web.Application) -> None:
+        """Add what is served."""
         app.router.add_get("/v1/realtime", self._connect)
 
     async def _connect(self, request: web.Request) -> web.StreamResponse:
@@ -297,14 +313,16 @@ class RealtimeFake(Fake):
             )
         ws = web.WebSocketResponse(max_msg_size=1 << 25)
         await ws.prepare(request)
-        await Session(self, ws, request.query.get("model", "old-default")).run()
+        await RealtimeSession(self, ws, request.query.get("model", "old-default")).run()
         return ws
 
-    async def greet(self, session: Session) -> None:
+    async def greet(self, session: RealtimeSession) -> None:
+        """Say what the service says when a session opens."""
         about = {"id": "sess_1", "object": "realtime.session", "expires_at": 1893456000, **session.settings}
         await session.say("session.created", session=about)
 
     def defaults(self, model: str) -> dict[str, Any]:
+        """Return the settings a session starts with."""
         form = {"type": "audio/pcm", "rate": 24000}
         return {
             "type": "realtime",
@@ -319,9 +337,10 @@ class RealtimeFake(Fake):
         }
 
     def update(self, settings: dict[str, Any], asked: dict[str, Any], where: str = "session") -> None:
+        """Take settings of the client over; an unknown one is refused."""
         for key, value in asked.items():
             if key not in settings:
-                raise Refused("unknown_parameter", f"Unknown parameter: '{where}.{key}'.", f"{where}.{key}")
+                raise RealtimeRefusal("unknown_parameter", f"Unknown parameter: '{where}.{key}'.", f"{where}.{key}")
             if isinstance(value, dict) and isinstance(settings[key], dict) and key not in ("turn_detection", "format"):
                 self.update(settings[key], value, f"{where}.{key}")
             else:
@@ -329,14 +348,16 @@ class RealtimeFake(Fake):
                 settings[key] = value
 
     def check(self, key: str, value: Any, where: str) -> None:
+        """Refuse a wrong value of a setting."""
         if key == "voice" and str(value).lower() not in self.voices:
-            raise Refused("invalid_value", f"Invalid value: '{value}'. Supported: {sorted(self.voices)}", where)
+            raise RealtimeRefusal("invalid_value", f"Invalid value: '{value}'. Supported: {sorted(self.voices)}", where)
         if key == "effort" and value not in self.efforts:
-            raise Refused("invalid_value", f"Invalid value: '{value}'.", where)
+            raise RealtimeRefusal("invalid_value", f"Invalid value: '{value}'.", where)
         if key == "format" and value != {"type": "audio/pcm", "rate": 24000}:
-            raise Refused("invalid_value", "Only PCM at 24000 Hz", where)
+            raise RealtimeRefusal("invalid_value", "Only PCM at 24000 Hz", where)
 
     def shown(self, settings: dict[str, Any], behaviour: str) -> dict[str, Any]:
+        """Return the settings as ``session.updated`` tells them."""
         copy = json.loads(json.dumps(settings))
         if behaviour == "keeps_vad":
             copy["audio"]["input"]["turn_detection"] = VAD
@@ -345,12 +366,15 @@ class RealtimeFake(Fake):
         return copy
 
     def vad(self, settings: dict[str, Any]) -> bool:
+        """Whether turn detection is on."""
         return settings["audio"]["input"]["turn_detection"] is not None
 
     def voice(self, settings: dict[str, Any]) -> str:
+        """Return the voice in the settings."""
         return settings["audio"]["output"]["voice"].lower()
 
     def answer(self, prompt: bytes, model: str, settings: dict[str, Any], items: int = 0) -> bytes:
+        """Return the sound of the answer to what was asked."""
         effort = settings["reasoning"]["effort"]
         return answer_pcm(prompt, model, self.voice(settings), effort, items, seconds=self.seconds)
 
@@ -363,12 +387,14 @@ class XaiFake(RealtimeFake):
     efforts: ClassVar[set[str]] = {"high", "none"}
     bare_parts = True
 
-    async def greet(self, session: Session) -> None:
+    async def greet(self, session: RealtimeSession) -> None:
+        """Say what the service says when a session opens."""
         await session.say("ping", timestamp=1)
         await session.say("conversation.created", conversation={"id": "conv_1", "object": "realtime.conversation"})
         await session.say("ping", timestamp=2)
 
     def defaults(self, model: str) -> dict[str, Any]:
+        """Return the settings a session starts with."""
         form = {"type": "audio/pcm", "rate": 24000}
         return {
             "instructions": "",
@@ -379,13 +405,15 @@ class XaiFake(RealtimeFake):
         }
 
     def check(self, key: str, value: Any, where: str) -> None:
+        """Refuse a wrong value of a setting."""
         if key == "format":
             if value.get("rate") not in (8000, 16000, 22050, 24000, 32000, 44100, 48000):
-                raise Refused("invalid_value", "rate", where)
+                raise RealtimeRefusal("invalid_value", "rate", where)
             return
         super().check(key, value, where)
 
     def shown(self, settings: dict[str, Any], behaviour: str) -> dict[str, Any]:
+        """Return the settings as ``session.updated`` tells them."""
         copy = json.loads(json.dumps(settings))
         if behaviour == "keeps_vad":
             copy["turn_detection"] = VAD
@@ -394,7 +422,9 @@ class XaiFake(RealtimeFake):
         return copy
 
     def vad(self, settings: dict[str, Any]) -> bool:
+        """Whether turn detection is on."""
         return (settings["turn_detection"] or {}).get("type") is not None
 
     def voice(self, settings: dict[str, Any]) -> str:
+        """Return the voice in the settings."""
         return settings["voice"].lower()

@@ -23,26 +23,38 @@ class Authority:
     """A certificate authority of the test session. Clients trust it through ``SSL_CERT_FILE``."""
 
     server: ssl.SSLContext
+    """Serves HTTP/1.1 and WebSockets."""
     server_h2: ssl.SSLContext
+    """Serves HTTP/2."""
     bundle: Path
+    """The certificate that clients are to trust, PEM."""
 
     @classmethod
     def make(cls, folder: Path) -> Authority:
+        """Make an authority and write its certificate into a folder."""
         ca = trustme.CA()
         certificate = ca.issue_cert("localhost", "127.0.0.1")
-        contexts = []
-        for protocols in (["http/1.1"], ["h2"]):
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            certificate.configure_cert(context)
-            context.set_alpn_protocols(protocols)
-            contexts.append(context)
         bundle = folder / "ca.pem"
         ca.cert_pem.write_to_path(str(bundle))
-        return cls(*contexts, bundle)
+
+        def context(protocol: str) -> ssl.SSLContext:
+            made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            certificate.configure_cert(made)
+            made.set_alpn_protocols([protocol])
+            return made
+
+        return cls(context("http/1.1"), context("h2"), bundle)
 
 
 def answer_pcm(*parts: Any, rate: int = 24000, seconds: float | None = None, amplitude: float = 0.3) -> bytes:
-    """Return 16-bit PCM that depends on everything the answer depends on: prompt, voice, effort, model."""
+    """Return 16-bit mono PCM that depends on everything the answer depends on: prompt, voice, effort, model.
+
+    Args:
+        parts: what it depends on; their ``repr`` chooses pitch and length.
+        rate: Hz.
+        seconds: the length, by default between 0.3 and 0.8 s.
+        amplitude: of the tone, 0 to 1.
+    """
     digest = hashlib.sha256(repr(parts).encode()).digest()
     length = seconds if seconds is not None else 0.3 + digest[0] / 512
     rng = np.random.default_rng(int.from_bytes(digest[:8], "big"))
@@ -52,16 +64,29 @@ def answer_pcm(*parts: Any, rate: int = 24000, seconds: float | None = None, amp
 
 
 def pieces(data: bytes, size: int = 4800) -> list[bytes]:
+    """Return the bytes in pieces of a size; the last may be shorter."""
     return [data[i : i + size] for i in range(0, len(data), size)]
+
+
+def abort(ws: web.WebSocketResponse) -> None:
+    """Drop a connection without a closing frame, as a lost network does."""
+    if ws._req is not None and ws._req.transport is not None:
+        ws._req.transport.abort()
 
 
 class Fake:
     """A service on loopback. Use as a context manager; ``url`` is its base address.
 
     ``plan`` names the behaviour of each session or request in order; the last one repeats.
+
+    Args:
+        authority: serves over TLS; None: without.
+        delay: seconds before each answer.
+        speed: how much faster than life the service's own clock runs.
     """
 
     behaviours: ClassVar[frozenset[str]] = frozenset()
+    """What :meth:`behave` takes."""
 
     def __init__(self, authority: Authority | None = None, *, delay: float = 0.0, speed: float = 1.0) -> None:
         self.authority, self.delay, self.speed = authority, delay, speed
@@ -74,11 +99,18 @@ class Fake:
         self._lock = threading.Lock()
 
     def behave(self, *plan: str) -> None:
+        """Set the plan.
+
+        Raises:
+            ValueError: the fake has no such behaviour.
+        """
         unknown = set(plan) - self.behaviours
-        assert not unknown, f"{type(self).__name__} cannot behave as {unknown}"
+        if unknown:
+            raise ValueError(f"{type(self).__name__} cannot behave as {unknown}; it can as {sorted(self.behaviours)}")
         self.plan = list(plan)
 
     def next_behaviour(self) -> str:
+        """Take the next behaviour of the plan."""
         with self._lock:
             return self.plan.pop(0) if len(self.plan) > 1 else self.plan[0]
 
@@ -89,17 +121,19 @@ class Fake:
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.02)
         await self._runner.setup()
         context = self.authority.server if self.authority else None
-        site = web.TCPSite(self._runner, "127.0.0.1", 0, ssl_context=context, backlog=1024)
-        await site.start()
-        return int(site._server.sockets[0].getsockname()[1])
+        await web.TCPSite(self._runner, "127.0.0.1", 0, ssl_context=context, backlog=1024).start()
+        return int(self._runner.addresses[0][1])
 
     async def stop(self) -> None:
+        """Stop listening."""
         await self._runner.cleanup()
 
     def routes(self, app: web.Application) -> None:
+        """Add what is served."""
         raise NotImplementedError
 
     def base(self, port: int) -> str:
+        """Return the address of a port."""
         return f"https://localhost:{port}" if self.authority else f"http://127.0.0.1:{port}"
 
     def __enter__(self) -> Self:
