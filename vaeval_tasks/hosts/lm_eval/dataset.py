@@ -17,7 +17,7 @@ from vaeval_tasks.errors import InputError, ServiceError
 from vaeval_tasks.files import sha256_bytes, sha256_file
 from vaeval_tasks.hosts.lm_eval.documents import COLUMNS, FIELDS, document
 from vaeval_tasks.hosts.lm_eval.settings import Settings, world_size
-from vaeval_tasks.scoring.suite import HUB_DATASET, family
+from vaeval_tasks.scoring.suite import HUB_DATASET, TASKS, family
 
 if TYPE_CHECKING:
     import datasets
@@ -67,10 +67,13 @@ def load(**metadata: Any) -> dict[str, datasets.Dataset]:
 
 
 def _task(metadata: dict[str, Any]) -> str:
+    # the harness puts the model's arguments into the metadata, so that config may be a model's configuration
+    stem = Path(str(metadata.get("config_source", ""))).stem
+    if stem in TASKS:
+        return stem
     if name := metadata.get("config"):
         family(str(name))
         return str(name)
-    stem = Path(str(metadata.get("config_source", ""))).stem
     if stem == "inline":
         raise InputError("a task given by the path of its YAML has no name here; give --include_path and its name")
     family(stem)
