@@ -51,7 +51,7 @@ class GuestScorer:
         """
         found = self._guard(lambda: self._scorer.signature)
         if not isinstance(found, str) or not found.strip() or not found.isprintable():
-            raise PluginError(f"{self._name}: signature must be a line of text that is not empty, got {found!r:.60}")
+            raise PluginError(f"{self._name}: signature must be a line of text that is not empty, got {_brief(found)}")
         return found
 
     def judge(self, items: Sequence[JudgeItem]) -> list[Scored]:
@@ -86,7 +86,7 @@ class GuestScorer:
             raise PluginError(f"{self._name}: {method}() gave {len(found)} values for {len(given)} inputs")
         for number, one in enumerate(found, 1):
             if must_be := wrong(one):
-                raise PluginError(f"{self._name}: value {number} of {method}() must be {must_be}, got {one!r:.80}")
+                raise PluginError(f"{self._name}: value {number} of {method}() must be {must_be}, got {_brief(one)}")
         return list(found)
 
     def _guard(self, work: Callable[[], Any]) -> Any:
@@ -96,6 +96,10 @@ class GuestScorer:
             raise
         except Exception as error:
             raise PluginError(f"{self._name} raised {fault(error)}") from error
+
+
+def _brief(value: Any) -> str:
+    return " ".join(repr(value).split())[:80]
 
 
 def _number(value: Any) -> bool:

@@ -338,7 +338,7 @@ def _wrong_answer(given: Any) -> str:
         if not isinstance(value := getattr(given, name), str):
             return f"{name} must be text, got {_kind(value)}"
     if not isinstance(given.usage, Mapping) or not _is_json(dict(given.usage)):
-        return f"usage must be a mapping that JSON can hold, got {given.usage!r:.80}"
+        return f"usage must be a mapping that JSON can hold, got {_brief(given.usage)}"
     if given.audio is not None and (wrong := _wrong_rate(given.rate)):
         return wrong
     return _wrong_seconds("first_audio_s", given.first_audio_s) or _wrong_sound(given.audio)
@@ -371,7 +371,7 @@ def _wrong_samples(samples: Any, kinds: tuple[np.dtype[Any], ...]) -> str:
 
 def _wrong_rate(rate: Any) -> str:
     if isinstance(rate, bool) or not isinstance(rate, int | np.integer) or not LOWEST_RATE <= rate <= HIGHEST_RATE:
-        return f"rate must be a whole number of Hz from {LOWEST_RATE} to {HIGHEST_RATE}, got {rate!r:.40}"
+        return f"rate must be a whole number of Hz from {LOWEST_RATE} to {HIGHEST_RATE}, got {_brief(rate)}"
     return ""
 
 
@@ -379,7 +379,9 @@ def _wrong_seconds(name: str, value: Any) -> str:
     if value is None:
         return ""
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    return "" if number and math.isfinite(value) and value >= 0 else f"{name} must be seconds from 0, got {value!r:.40}"
+    return (
+        "" if number and math.isfinite(value) and value >= 0 else f"{name} must be seconds from 0, got {_brief(value)}"
+    )
 
 
 def _wrong_reply(reply: Any) -> str:
@@ -387,7 +389,7 @@ def _wrong_reply(reply: Any) -> str:
     if not isinstance(reply, Reply):
         return f"respond() must return a Reply, got {_kind(reply)}"
     if not isinstance(reply.status, ResponseStatus):
-        return f"status must be a ResponseStatus, got {reply.status!r:.40}"
+        return f"status must be a ResponseStatus, got {_brief(reply.status)}"
     for name in ("text", "input_transcript", "output_transcript", "thoughts", "error"):
         if not isinstance(value := getattr(reply, name), str):
             return f"{name} must be text, got {_kind(value)}"
@@ -398,7 +400,7 @@ def _wrong_reply(reply: Any) -> str:
         return "the status is ok and there is no audio"
     for name in ("usage", "request", "events"):
         if not _is_json(value := getattr(reply, name)):
-            return f"{name} cannot be written as JSON: {value!r:.80}"
+            return f"{name} cannot be written as JSON: {_brief(value)}"
     if not isinstance(reply.retry, Retry | None):
         return f"retry must be a Retry or None, got {_kind(reply.retry)}"
     return _wrong_seconds("first_audio_s", reply.first_audio_s) or _wrong_seconds("total_s", reply.total_s)
@@ -418,6 +420,10 @@ def _is_json(value: Any) -> bool:
     except (TypeError, ValueError, RecursionError):
         return False
     return True
+
+
+def _brief(value: Any) -> str:
+    return " ".join(repr(value).split())[:80]
 
 
 def _kind(value: Any) -> str:

@@ -148,15 +148,11 @@ class _Checking:
         if again is None or other is None or None in together:
             return
         if _heard(again) != _heard(first):
-            self.notes.append(
-                "two at once: the same request gives another answer each time, so a mix-up cannot be seen"
-            )
+            self.notes.append("two at once: one request has many answers, so a mix-up cannot be seen")
             return
         for number, (alone, reply) in enumerate(zip((first, other), together, strict=True), 1):
             if reply is not None and _heard(reply) != _heard(alone):
-                self.problems.append(
-                    f"at once {number}: asked beside another request, the answer is not the one it is alone"
-                )
+                self.problems.append(f"at once {number}: the answer is not the one that the same request has alone")
         if _heard(first) == _heard(other):
             self.notes.append("two at once: both recordings have the same answer, so a mix-up cannot be seen")
 
