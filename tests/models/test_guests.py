@@ -340,6 +340,36 @@ def test_a_system_that_cannot_be_opened_stops_its_configuration(clip: Path) -> N
         talk(Heavy(None), clip)
 
 
+@pytest.mark.parametrize(
+    ("error", "kind", "times"),
+    [
+        (InputError("no such weights"), PluginError, 1),
+        (ServiceError("the key was refused"), ServiceError, 1),
+        (ServiceError("nobody is there", retry=True), ServiceError, 2),
+    ],
+)
+def test_a_refusal_to_open_is_remembered(clip: Path, error: Any, kind: type[Exception], times: int) -> None:
+    opened = []
+
+    class Refusing(Saying):
+        def open(self, model: str, connection: Any) -> None:
+            opened.append(model)
+            raise error
+
+    model = wrap(Refusing(None), name="acme")
+
+    async def twice() -> None:
+        for _ in range(2):
+            with pytest.raises(kind, match=str(error)) as caught:
+                await model.respond(
+                    Conversation(turns=(Turn(role="user", audio=(clip,)),)), ModelConfig(model="m", provider="acme")
+                )
+            assert not isinstance(caught.value, InputError), "which would be about one prompt only"
+
+    asyncio.run(twice())
+    assert len(opened) == times
+
+
 def test_later_is_later(clip: Path) -> None:
     class Busy(SpeechSystem):
         times = 0

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
-import math
 import os
 import threading
 from collections.abc import Callable, Mapping
@@ -19,7 +17,8 @@ import numpy as np
 from vaeval_tasks.audio import Clip
 from vaeval_tasks.errors import InputError, PluginError, ServiceError, VaevalError
 from vaeval_tasks.models.clock import Clock
-from vaeval_tasks.models.protocol import Conversation, Reply, Retry, SpeechModel, Turn
+from vaeval_tasks.models.guest_checks import wrong_answer, wrong_reply
+from vaeval_tasks.models.protocol import Conversation, Reply, SpeechModel, Turn
 from vaeval_tasks.models.speech_in import earlier, plain_system, question, read_clips
 from vaeval_tasks.models.system import EarlierTurn, SpeechSystem, SpokenAnswer, SpokenRequest
 from vaeval_tasks.models.transport.record import audio_stub, scrub
@@ -29,10 +28,6 @@ from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
 
 __all__ = ["GuestModel", "ThreadedSystem", "open_guest", "wrap"]
 
-LOWEST_RATE, HIGHEST_RATE = 4_000, 192_000
-"""Hz."""
-LOUDEST = 2.0
-"""Floats beyond this are no samples in [-1, 1] that clip a little; most likely they are 16-bit numbers."""
 MOST_FAULTS = 100
 GRACE_S = 5.0
 """How much longer than its own time limit a system may take that minds its time limits itself, in seconds."""
@@ -60,10 +55,10 @@ def open_guest(
     """
     try:
         made = made_by()
-    except VaevalError:
-        raise
     except Exception as error:
-        raise PluginError(f"{name} cannot be made: {fault(error)}") from error
+        if (failure := _stopping(error, f"{name} cannot be made")) is error:
+            raise
+        raise failure from error
     return wrap(made, name=name, model=str(config.params.get("model", "")), connection=connection, keys=keys)
 
 
@@ -117,7 +112,7 @@ class GuestModel:
         except Exception as error:
             log.debug("%s failed", self._name, exc_info=True)
             reply = self._fault(f"{self._name} raised {fault(error)}")
-        if wrong := _wrong_reply(reply):
+        if wrong := wrong_reply(reply):
             reply = self._fault(f"{self._name}: {wrong}")
         return replace(reply, error=self._scrub(reply.error))
 
@@ -171,6 +166,8 @@ class ThreadedSystem:
         self._model, self._connection = model, dict(connection or {})
         self._opening = threading.Lock()
         self._is_open = False
+        self._refused: VaevalError | None = None
+        """Why it cannot be opened: who waited meanwhile need not load the weights in vain too."""
         self._clock = Clock()
 
     @property
@@ -189,7 +186,7 @@ class ThreadedSystem:
             answer.request = _shown(request)
             answer.recorder.asked()
             given = await _in_thread(self._answer, request)
-            if wrong := _wrong_answer(given):
+            if wrong := wrong_answer(given):
                 raise self._fault(f"{self._name}: {wrong}")
             _fill(answer, given)
 
@@ -203,12 +200,17 @@ class ThreadedSystem:
         with self._opening:
             if self._is_open:
                 return
+            if self._refused is not None:
+                raise self._refused
             try:
                 self._system.open(self._model, self._connection)
-            except VaevalError:
-                raise
             except BaseException as error:
-                raise PluginError(f"{self._name} cannot be opened: {fault(error)}") from error
+                failure = _stopping(error, f"{self._name} cannot be opened")
+                if not getattr(failure, "retry", False):
+                    self._refused = failure
+                if failure is error:
+                    raise
+                raise failure from error
             self._is_open = True
 
     def _close(self) -> None:
@@ -253,6 +255,13 @@ class ThreadedSystem:
     def _fault(self, reason: str) -> TurnError:
         _note(self.faults, reason)
         return TurnError(ResponseStatus.error, reason)
+
+
+def _stopping(error: BaseException, what: str) -> VaevalError:
+    """Return the error that stops a configuration. An InputError would only be about one conversation."""
+    if isinstance(error, VaevalError) and not isinstance(error, InputError):
+        return error
+    return PluginError(f"{what}: {fault(error)}")
 
 
 def _note(faults: list[str], reason: str) -> None:
@@ -328,103 +337,3 @@ def _fill(answer: Answer, given: SpokenAnswer) -> None:
         answer.recorder.heard()
         if given.first_audio_s is not None and answer.recorder.asked_at is not None:
             answer.recorder.heard_at = answer.recorder.asked_at + float(given.first_audio_s)
-
-
-def _wrong_answer(given: Any) -> str:
-    """Return what is wrong with what ``answer`` returned, empty where nothing is."""
-    if not isinstance(given, SpokenAnswer):
-        return f"answer() must return a SpokenAnswer, got {_kind(given)}"
-    for name in ("text", "input_transcript", "thoughts"):
-        if not isinstance(value := getattr(given, name), str):
-            return f"{name} must be text, got {_kind(value)}"
-    if not isinstance(given.usage, Mapping) or not _is_json(dict(given.usage)):
-        return f"usage must be a mapping that JSON can hold, got {_brief(given.usage)}"
-    if given.audio is not None and (wrong := _wrong_rate(given.rate)):
-        return wrong
-    return _wrong_seconds("first_audio_s", given.first_audio_s) or _wrong_sound(given.audio)
-
-
-def _wrong_sound(audio: Any) -> str:
-    if audio is None:
-        return ""
-    if isinstance(audio, bytes | bytearray):
-        if audio[:4] == b"RIFF" and audio[8:12] == b"WAVE":
-            return "audio is a WAV file; give its samples without the header"
-        return f"audio has {len(audio)} bytes, an odd number; 16-bit samples take two each" if len(audio) % 2 else ""
-    if not isinstance(audio, np.ndarray):
-        return f"audio must be bytes, a NumPy array or None, got {_kind(audio)}"
-    return _wrong_samples(audio, (np.dtype(np.int16), np.dtype(np.float32), np.dtype(np.float64)))
-
-
-def _wrong_samples(samples: Any, kinds: tuple[np.dtype[Any], ...]) -> str:
-    if samples.dtype not in kinds:
-        return f"samples must be {' or '.join(map(str, kinds))}, got {samples.dtype}"
-    if samples.ndim != 1:
-        return f"samples must be mono, of shape (n,), got shape {samples.shape}"
-    if samples.dtype.kind == "f":
-        if not np.all(np.isfinite(samples)):
-            return "the audio holds NaN or infinite samples"
-        if (peak := float(np.max(np.abs(samples), initial=0.0))) > LOUDEST:
-            return f"float samples lie in [-1, 1]; the largest is {peak:g}"
-    return ""
-
-
-def _wrong_rate(rate: Any) -> str:
-    if isinstance(rate, bool) or not isinstance(rate, int | np.integer) or not LOWEST_RATE <= rate <= HIGHEST_RATE:
-        return f"rate must be a whole number of Hz from {LOWEST_RATE} to {HIGHEST_RATE}, got {_brief(rate)}"
-    return ""
-
-
-def _wrong_seconds(name: str, value: Any) -> str:
-    if value is None:
-        return ""
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    return (
-        "" if number and math.isfinite(value) and value >= 0 else f"{name} must be seconds from 0, got {_brief(value)}"
-    )
-
-
-def _wrong_reply(reply: Any) -> str:
-    """Return what is wrong with what ``respond`` returned, empty where nothing is."""
-    if not isinstance(reply, Reply):
-        return f"respond() must return a Reply, got {_kind(reply)}"
-    if not isinstance(reply.status, ResponseStatus):
-        return f"status must be a ResponseStatus, got {_brief(reply.status)}"
-    for name in ("text", "input_transcript", "output_transcript", "thoughts", "error"):
-        if not isinstance(value := getattr(reply, name), str):
-            return f"{name} must be text, got {_kind(value)}"
-    for name in ("audio", "provisional"):
-        if wrong := _wrong_clip(getattr(reply, name)):
-            return f"{name}: {wrong}"
-    if reply.status is ResponseStatus.ok and (reply.audio is None or not len(reply.audio.samples)):
-        return "the status is ok and there is no audio"
-    for name in ("usage", "request", "events"):
-        if not _is_json(value := getattr(reply, name)):
-            return f"{name} cannot be written as JSON: {_brief(value)}"
-    if not isinstance(reply.retry, Retry | None):
-        return f"retry must be a Retry or None, got {_kind(reply.retry)}"
-    return _wrong_seconds("first_audio_s", reply.first_audio_s) or _wrong_seconds("total_s", reply.total_s)
-
-
-def _wrong_clip(clip: Any) -> str:
-    if clip is None:
-        return ""
-    if not isinstance(clip, Clip) or not isinstance(clip.samples, np.ndarray):
-        return f"must be a Clip of NumPy samples or None, got {_kind(clip)}"
-    return _wrong_rate(clip.rate) or _wrong_samples(clip.samples, (np.dtype(np.float32),))
-
-
-def _is_json(value: Any) -> bool:
-    try:
-        json.dumps(value, default=audio_stub)
-    except (TypeError, ValueError, RecursionError):
-        return False
-    return True
-
-
-def _brief(value: Any) -> str:
-    return " ".join(repr(value).split())[:80]
-
-
-def _kind(value: Any) -> str:
-    return "None" if value is None else f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
