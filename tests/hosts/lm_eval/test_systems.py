@@ -15,7 +15,8 @@ from fakes.fixtures import authority, environment, serve
 
 from vaeval_tasks.cli import main
 from vaeval_tasks.errors import InputError, UnknownNameError
-from vaeval_tasks.hosts.lm_eval.systems import CascadeLM, ChatAudioLM, OmniLM, RealtimeLM
+from vaeval_tasks.hosts.lm_eval.systems import CascadeLM, ChatAudioLM, ConfiguredLM, OmniLM, RealtimeLM
+from vaeval_tasks.models.configs import published, write_configs
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import ResponseStatus
 
@@ -162,3 +163,17 @@ def test_options_are_checked(tmp_path):
         OmniLM(pretrained="x", generate="{")
     assert CascadeLM().speech_config.config_id == "cascade/default/rachel"
     assert ChatAudioLM(model="m", sees=False).open().sees is False if os.environ.get("VAEVAL_CHAT_URL") else True
+
+
+def test_any_configuration_is_a_model(tmp_path):
+    two = tmp_path / "two.yaml"
+    write_configs(two, [published()[f"gpt-realtime-2.1/{effort}/marin"] for effort in ("minimal", "xhigh")])
+    with pytest.raises(InputError, match=r"give config=NAME \(see: vaeval configs list\) or config=FILE\.yaml"):
+        ConfiguredLM.create_from_arg_string("")
+    with pytest.raises(InputError, match=r"two\.yaml: names 2 configurations; give one"):
+        ConfiguredLM.create_from_arg_string(f"config={two}")
+    with pytest.raises(UnknownNameError, match="Did you mean 'gpt-realtime-2"):
+        ConfiguredLM.create_from_arg_string(f"config={two},config_id=gpt-realtime-2.1/xhig/marin")
+    model = ConfiguredLM.create_from_arg_string(f"config={two},config_id=gpt-realtime-2.1/xhigh/marin")
+    assert model.speech_config == published()["gpt-realtime-2.1/xhigh/marin"]
+    assert ConfiguredLM.create_from_arg_string("config=cascade/default/rachel").speech_config.provider == "cascade"
