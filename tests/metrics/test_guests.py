@@ -12,8 +12,8 @@ from vaeval_tasks.cli.score import score
 from vaeval_tasks.errors import InputError, PluginError, ServiceError, UnknownNameError
 from vaeval_tasks.hosts.lm_eval.settings import Settings
 from vaeval_tasks.metrics.backends import JudgeItem, Scored
+from vaeval_tasks.metrics.content_judge import RulesJudge
 from vaeval_tasks.metrics.guests import ROLES, GuestScorer, open_scorer
-from vaeval_tasks.metrics.judge import RulesJudge
 from vaeval_tasks.metrics.profiles import load_scorers
 from vaeval_tasks.testing import sample_recording
 

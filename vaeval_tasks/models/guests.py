@@ -21,9 +21,10 @@ from vaeval_tasks.models.guest_checks import wrong_answer, wrong_reply
 from vaeval_tasks.models.protocol import Conversation, Reply, SpeechModel, Turn
 from vaeval_tasks.models.speech_in import earlier, plain_system, question, read_clips
 from vaeval_tasks.models.system import EarlierTurn, SpeechSystem, SpokenAnswer, SpokenRequest
-from vaeval_tasks.models.transport.record import audio_stub, scrub
+from vaeval_tasks.models.transport.record import audio_stub
 from vaeval_tasks.models.turn import Answer, Timeouts, TurnError, run_turn, unsupported
 from vaeval_tasks.plugins import fault
+from vaeval_tasks.services.http.secrets import scrub
 from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
 
 __all__ = ["GuestModel", "ThreadedSystem", "open_guest", "wrap"]
