@@ -23,6 +23,7 @@ __all__ = [
     "SILENCE_PEAK",
     "AudioInput",
     "Clip",
+    "audible",
     "read_audio",
     "resample",
     "wav_bytes",
@@ -137,6 +138,21 @@ def read_audio(source: AudioInput, *, name: str | None = None) -> Clip:
         raise InputError(f"cannot be read as sound ({error})", path=label) from None
     mono = samples[:, 0] if samples.shape[1] == 1 else samples.mean(axis=1, dtype=np.float32)
     return _finite(Clip(np.ascontiguousarray(mono), int(rate)), label)
+
+
+def audible(path: str | Path) -> bool:
+    """Whether a sound file is ever louder than -60 dBFS; it is read only as far as it takes to know.
+
+    Raises:
+        InputError: the file is not sound.
+    """
+    import soundfile
+
+    try:
+        blocks = soundfile.blocks(path, blocksize=16_384, dtype="float32", always_2d=True)
+        return any(np.max(np.abs(block.mean(axis=1))) >= SILENCE_PEAK for block in blocks)
+    except (soundfile.SoundFileError, RuntimeError, TypeError) as error:
+        raise InputError(f"cannot be read as sound ({error})", path=path) from None
 
 
 def resample(samples: NDArray[np.float32], rate: int, to: int) -> NDArray[np.float32]:

@@ -29,6 +29,7 @@ sys.path[:0] = [str(TESTS), str(TESTS.parent), str(TESTS / "benchmarks")]
 from replay import CASES, CONFIGS  # noqa: E402
 
 from vaeval_tasks.audio import Clip, wav_bytes  # noqa: E402
+from vaeval_tasks.generate.ledger import open_for_asking  # noqa: E402
 from vaeval_tasks.generate.plan import make_plan  # noqa: E402
 from vaeval_tasks.generate.runner import generate  # noqa: E402
 from vaeval_tasks.models.configs import published  # noqa: E402
@@ -88,7 +89,8 @@ def measure(case: str, sessions: int, waves: int, processes: int) -> float:
         run = make_run(Path(folder) / "run", count)
         plan = make_plan(run, [config], limits={"*": sessions})
         before = used()
-        outcome = generate(run, plan, processes=processes)
+        with open_for_asking(run) as ledger:
+            outcome = generate(ledger, plan, processes=processes)
         after = used()
         assert outcome.statuses == {"ok": count}, outcome
         assert len(run.responses()) == count

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from vaeval_tasks.audio import Clip, read_audio, write_wav
 from vaeval_tasks.cli import main
 from vaeval_tasks.files import sha256_file
+from vaeval_tasks.generate.ledger import open_for_asking
 from vaeval_tasks.generate.plan import make_plan
 from vaeval_tasks.generate.runner import generate
 from vaeval_tasks.models.clock import Clock
@@ -174,17 +175,24 @@ def test_one_configuration_that_is_stopped_does_not_stop_the_others(run, serve, 
     assert {r.config_id for r in run.read("responses")} == {MARIN}
 
 
+def go(run: RunDir, plan, clock: Clock):
+    with open_for_asking(run) as ledger:
+        return generate(ledger, plan, clock=clock)
+
+
 def plan_and_go(run: RunDir, *configs: ModelConfig, clock: Clock | None = None, **options):
-    plan = make_plan(run, list(configs), **options)
-    return generate(run, plan, clock=clock or Clock(200))
+    """On a clock that is 50 times as fast the waits of 1, 2 and 4 s are short."""
+    return go(run, make_plan(run, list(configs), **options), clock or Clock(50))
 
 
 def test_an_unreachable_host_is_tried_again_and_then_named(run, config):
-    """Port 9 answers nobody; on a clock that is 200 times as fast the waits of 1, 2 and 4 s are short."""
+    """Port 9 answers nobody."""
     there = config(MARIN, connection={"base_url": "http://127.0.0.1:9"})
     outcome = plan_and_go(run, there)
     assert "cannot be reached" in str(outcome.stopped[MARIN])
     assert run.responses() == []
+    assert {r.attempts for r in run.failed_attempts()} == {1, 2, 3}
+    assert all("cannot be reached" in r.error for r in run.failed_attempts())
 
 
 def test_a_failed_attempt_is_kept_and_followed_by_a_fresh_session(run, serve):
@@ -222,9 +230,9 @@ def test_failed_responses_are_asked_again_only_on_demand(run, serve):
     one = {"openai_realtime": 1}
     plan_and_go(run, published()[MARIN], limits=one)
     assert [r.status.value for r in run.responses()] == ["error", "degenerate", "ok", "ok"]
-    assert make_plan(run, [published()[MARIN]]).jobs == ()
+    assert make_plan(run, [published()[MARIN]]).units == ()
     again = make_plan(run, [published()[MARIN]], retry_failed=True)
-    assert [job.prompt.prompt_id for job in again.jobs] == ["p0000"], "a degenerate answer is an answer"
+    assert [unit.prompt_id for unit in again.units] == ["p0000"], "a degenerate answer is an answer"
     plan_and_go(run, published()[MARIN], retry_failed=True)
     assert [(r.status.value, r.attempts) for r in run.responses()] == [
         ("ok", 2),
@@ -317,17 +325,17 @@ def test_a_run_without_prompts(tmp_path):
 
 def test_ranks_share_the_work(run):
     plans = [make_plan(run, [published()[MARIN], published()[CEDAR]], rank=r, world=3) for r in range(3)]
-    ids = [job.response_id for plan in plans for job in plan.jobs]
+    ids = [unit.response_id for plan in plans for unit in plan.units]
     assert len(ids) == len(set(ids)) == 8
-    assert max(len(p.jobs) for p in plans) - min(len(p.jobs) for p in plans) <= 1
+    assert max(len(p.units) for p in plans) - min(len(p.units) for p in plans) <= 1
 
 
 def test_a_share_does_not_depend_on_what_the_others_have_done(run, serve):
     serve("openai_realtime")
     both = [published()[MARIN], published()[CEDAR]]
-    second = {job.response_id for job in make_plan(run, both, rank=1, world=2).jobs}
-    generate(run, make_plan(run, both, rank=0, world=2), clock=Clock(200))
-    assert {job.response_id for job in make_plan(run, both, rank=1, world=2).jobs} == second
+    second = {unit.response_id for unit in make_plan(run, both, rank=1, world=2).units}
+    go(run, make_plan(run, both, rank=0, world=2), Clock(50))
+    assert {unit.response_id for unit in make_plan(run, both, rank=1, world=2).units} == second
 
 
 def test_every_provider_in_one_run(run, serve):

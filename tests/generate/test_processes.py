@@ -68,9 +68,9 @@ def test_a_plan_is_split(make_run, tmp_path):
         {"openai_realtime": 2, "nova_sonic": 1},
         {"openai_realtime": 1},
     ]
-    ids = [job.response_id for part in parts for job in part.jobs]
-    assert sorted(ids) == sorted(job.response_id for job in plan.jobs), "each once"
-    assert {job.config.provider for job in parts[2].jobs} == {"openai_realtime"}
+    ids = [unit.response_id for part in parts for unit in part.units]
+    assert sorted(ids) == sorted(unit.response_id for unit in plan.units), "each once"
+    assert {unit.config.provider for unit in parts[2].units} == {"openai_realtime"}
     second = make_plan(make_run(tmp_path, 7), configs, rank=1, world=2)
     assert [part.rank for part in second.split(3)] == [3, 4, 5]
 

@@ -136,7 +136,7 @@ def test_wrong_names_are_one_line(loaded, tmp_path):
     with pytest.raises(MissingWeightsError, match="neither a model folder nor a model of the Hub"):
         OmniModel.load(str(tmp_path / "nothing"))
     (tmp_path / "config.json").write_text('{"model_type": "bert"}')
-    with pytest.raises(InputError, match="is a 'bert'; known are qwen2_5_omni, qwen3_omni_moe"):
+    with pytest.raises(UnknownNameError, match="unknown kind of Omni model 'bert'"):
         OmniModel.load(str(tmp_path))
 
 

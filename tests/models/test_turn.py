@@ -1,4 +1,4 @@
-"""What all adapters share: the clock, the record, the judgement of an answer, and asking again."""
+"""What all adapters share: the clock, the record, and the judgement of an answer."""
 
 from __future__ import annotations
 
@@ -13,16 +13,12 @@ from hypothesis import strategies as st
 
 from vaeval_tasks.audio import Clip, write_wav
 from vaeval_tasks.errors import InputError, ServiceError
-from vaeval_tasks.generate.retry import Patient, ask
 from vaeval_tasks.models.clock import Clock
-from vaeval_tasks.models.protocol import Conversation, Reply, Retry, Turn
+from vaeval_tasks.models.protocol import Conversation, Reply, Turn
 from vaeval_tasks.models.speech_in import chunks, image_type, pcm, question
 from vaeval_tasks.models.transport.record import BadAudioError, Recorder, decode_base64, hide
 from vaeval_tasks.models.turn import Answer, Timeouts, TurnError, alongside, run_turn
-from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
-
-CONFIG = ModelConfig(model="m", provider="chat_audio")
-ASKED = Conversation(turns=(Turn(role="user"),))
+from vaeval_tasks.store.schema import ResponseStatus
 
 
 def test_a_faster_clock():
@@ -95,11 +91,24 @@ def test_sound_of_a_failed_turn_is_provisional():
     assert reply.first_audio_s is None
 
 
-def test_a_defect_is_not_a_result():
+def test_a_malformed_message_is_a_result_and_what_came_shows_it():
     async def talk(answer: Answer) -> None:
-        raise KeyError("a defect of ours")
+        answer.final += LOUD
+        answer.recorder.received({"error": "boom"})
+        answer.recorder.events[-1]["message"]["error"].get("message")
 
-    with pytest.raises(KeyError):
+    reply = run(talk)
+    assert (reply.status, reply.audio) == (ResponseStatus.error, None)
+    assert reply.error.startswith("unexpected AttributeError: 'str' object has no attribute 'get' (test_turn.py:")
+    assert [event["message"] for event in reply.events] == [{"error": "boom"}]
+    assert reply.provisional.pcm16() == bytes(LOUD)
+
+
+def test_what_the_user_must_fix_is_no_result():
+    async def talk(answer: Answer) -> None:
+        raise ServiceError("the key was refused")
+
+    with pytest.raises(ServiceError):
         run(talk)
 
 
@@ -119,74 +128,6 @@ def test_a_defect_while_asking_is_seen():
     with pytest.raises(KeyError):
         asyncio.run(alongside(ask_, listen))
     asyncio.run(alongside(stop, last_words))  # what the provider says last is still read
-
-
-class Scripted:
-    """Answers with these replies, or raises these errors, in turn."""
-
-    sees = True
-
-    def __init__(self, *script) -> None:
-        self.script = list(script)
-
-    async def respond(self, conversation, config):
-        found = self.script.pop(0)
-        if isinstance(found, Exception):
-            raise found
-        return found
-
-    async def close(self) -> None:
-        pass
-
-
-OK = Reply(status=ResponseStatus.ok)
-BUSY = Reply(status=ResponseStatus.error, retry=Retry())
-ONCE = Reply(status=ResponseStatus.timeout, retry=Retry(at_most=1))
-GONE = ServiceError("nobody there", retry=True)
-
-
-@pytest.mark.parametrize(
-    ("script", "attempts", "status"),
-    [
-        ([OK], 1, ResponseStatus.ok),
-        ([BUSY, BUSY, OK], 3, ResponseStatus.ok),
-        ([BUSY] * 4, 4, ResponseStatus.error),
-        ([ONCE, ONCE], 2, ResponseStatus.timeout),
-        ([GONE, OK], 2, ResponseStatus.ok),
-        ([Reply(status=ResponseStatus.degenerate)], 1, ResponseStatus.degenerate),
-    ],
-)
-def test_asking_again(script, attempts, status):
-    model = Scripted(*script)
-    asked = asyncio.run(ask(model, ASKED, CONFIG, clock=Clock(10000)))
-    assert (asked.attempts, asked.reply.status, model.script) == (attempts, status, [])
-    again = Patient(Scripted(*script), Clock(10000))
-    assert asyncio.run(again.respond(ASKED, CONFIG)).status is status
-
-
-@pytest.mark.parametrize("script", [[GONE] * 4, [ServiceError("refused")], [InputError("bad clip")]])
-def test_errors_that_stay(script):
-    model = Scripted(*script)
-    with pytest.raises((ServiceError, InputError)):
-        asyncio.run(ask(model, ASKED, CONFIG, clock=Clock(10000)))
-    assert model.script == []
-
-
-class Waits(Clock):
-    """A clock that writes its sleeps down instead of sleeping."""
-
-    __slots__ = ("slept",)
-
-    async def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-
-
-def test_waits_grow_and_respect_the_provider():
-    patient = Reply(status=ResponseStatus.error, retry=Retry(after_s=30))
-    clock = Waits()
-    object.__setattr__(clock, "slept", [])
-    asyncio.run(ask(Scripted(BUSY, BUSY, patient, OK), ASKED, CONFIG, clock=clock))
-    assert clock.slept == [1.0, 2.0, 30.0], "doubled each time, and never less than the provider wants"
 
 
 @given(st.integers(0, 3000), st.sampled_from([8000, 16000, 24000]))

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import click
 
-from vaeval_tasks.generate.plan import Plan, keep_configs, make_plan, parse_sessions, settle_configs
+from vaeval_tasks.generate.ledger import open_for_asking
+from vaeval_tasks.generate.plan import AskingPlan, keep_configs, make_plan, parse_sessions, settle_configs
+from vaeval_tasks.generate.progress import FOLLOWED
 from vaeval_tasks.generate.ranks import rank, wait_for_all, world_size
 from vaeval_tasks.generate.runner import compact, stopped_error
 from vaeval_tasks.generate.runner import generate as ask_all
@@ -69,28 +71,30 @@ def generate(
         limits=parse_sessions(sessions),
         limit=limit,
         retry_failed=retry_failed,
+        seed=seed,
         rank=rank(),
         world=world_size(),
     )
     if dry_run:
         _print_plan(plan)
         return
-    for config in {job.config.config_id: job.config for job in plan.jobs}.values():
+    for config in {unit.config.config_id: unit.config for unit in plan.units}.values():
         check_access(config)
     if rank() == 0:
         keep_configs(folder, chosen)
-    outcome = ask_all(folder, plan, seed=seed, processes=processes)
+    with open_for_asking(folder) as ledger:
+        outcome = ask_all(ledger, plan, processes=processes)
     wait_for_all()
     if rank() == 0:
         compact(folder)
     counts = ", ".join(f"{n} {status}" for status, n in sorted(outcome.statuses.items())) or "nothing was left to ask"
     click.echo(f"{folder.root}: {counts}")
     if outcome.stopped:
-        left = len(plan.jobs) - sum(n for status, n in outcome.statuses.items() if status != "retried")
+        left = len(plan.units) - sum(n for status, n in outcome.statuses.items() if status != FOLLOWED)
         raise stopped_error(outcome, left)
 
 
-def _print_plan(plan: Plan) -> None:
+def _print_plan(plan: AskingPlan) -> None:
     width = max(16, *map(len, plan.sessions))
     click.echo(
         f"{'provider':{width}} {'configurations':>14} {'requests':>9} {'audio min':>10} {'at hand':>8} {'at once':>8}"

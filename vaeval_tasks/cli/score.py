@@ -9,6 +9,7 @@ import click
 
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.metrics.guests import ROLES
+from vaeval_tasks.store.answers import latest
 from vaeval_tasks.store.run import RunDir
 
 __all__ = ["score"]
@@ -61,7 +62,7 @@ def score(run: Path, profile: str, own: tuple[str, ...], seed: int, as_json: boo
     What was scored by the same scorers is not scored again. Example: vaeval score RUN --profile offline
     """
     from vaeval_tasks.metrics import profiles
-    from vaeval_tasks.scoring.results import changed_scorers, latest, read_results, score_run
+    from vaeval_tasks.scoring.results import changed_scorers, read_results, score_run
     from vaeval_tasks.scoring.results_text import results_text
 
     folder = RunDir.existing(run)

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from vaeval_tasks.audio import read_audio
 from vaeval_tasks.design.checks import Checks, check_pairs, repeat_pairs, training_pairs
 from vaeval_tasks.design.copies import make_copies
 from vaeval_tasks.design.expect import gold_from_file
 from vaeval_tasks.design.plan import GENERATOR, DesignSettings, added_wave, first_wave
 from vaeval_tasks.errors import InputError, UnknownNameError
+from vaeval_tasks.store.answers import study_answers
 from vaeval_tasks.store.run import RunDir
-from vaeval_tasks.store.schema import CHECK_PREFIX, Pair, PairKind, Prompt, Response, ResponseStatus
+from vaeval_tasks.store.schema import CHECK_PREFIX, Pair, PairKind, Prompt, Response
 
 __all__ = ["Request", "design_run"]
 
@@ -47,7 +47,7 @@ def design_run(run: RunDir, settings: DesignSettings, request: Request) -> list[
     if not run.has("prompts"):
         raise InputError("there are no prompts yet; run: vaeval prompts import MANIFEST RUN", path=run.root)
     frozen = _frozen(run, request)
-    responses = {(r.prompt_id, r.config_id): r for r in run.responses()}
+    responses = study_answers(run.responses())
     configs = request.configs or tuple(sorted({c for _, c in responses if not c.startswith(CHECK_PREFIX)}))
     prompts = _answered(run, run.read("prompts"), configs, responses, request, frozen)
     heard = bool(responses)
@@ -113,7 +113,7 @@ def _answered(
         for p in prompts
         if p.prompt_id in needed
         for c in configs
-        if not _heard(run, responses.get((p.prompt_id, c)))
+        if (response := responses.get((p.prompt_id, c))) is None or response.sound(run.root) is None
     ]
     if silent and not request.exclude_unanswered:
         prompt_id, config = silent[0]
@@ -125,13 +125,6 @@ def _answered(
         )
     out = {prompt_id for prompt_id, _ in silent}
     return [p for p in prompts if p.prompt_id in needed and p.prompt_id not in out]
-
-
-def _heard(run: RunDir, response: Response | None) -> bool:
-    if response is None or not response.path:
-        return False
-    # a failed answer may have audio; only there is it worth listening whether it is silence
-    return response.status is ResponseStatus.ok or not read_audio(run.root / response.path).silent
 
 
 def _write(run: RunDir, pairs: list[Pair], main: list[Pair], settings: DesignSettings) -> None:

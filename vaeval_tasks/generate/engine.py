@@ -1,84 +1,179 @@
-"""Asks for the responses of a plan, each provider with as many sessions at once as it allows."""
+"""Asks many units, each provider with as many sessions at once as it allows, and keeps everything that comes."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import errno
 import json
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 from vaeval_tasks.errors import InputError, VaevalError
 from vaeval_tasks.files import sha256_file
-from vaeval_tasks.generate.plan import Job, Plan
-from vaeval_tasks.generate.progress import RETRIED
-from vaeval_tasks.generate.retry import Asked, ask
-from vaeval_tasks.generate.store import Store
+from vaeval_tasks.generate.dialogue import Asked, KeptAs, hold, in_process
+from vaeval_tasks.generate.ledger import Ledger
+from vaeval_tasks.generate.plan import AskingPlan
+from vaeval_tasks.generate.progress import FOLLOWED
+from vaeval_tasks.generate.store import Store, UnwritableError
+from vaeval_tasks.generate.unit import AskingUnit
 from vaeval_tasks.models.clock import Clock
-from vaeval_tasks.models.protocol import Conversation, Reply, SpeechModel, Turn
-from vaeval_tasks.models.providers import create_model, provider
+from vaeval_tasks.models.protocol import Reply, SpeechModel
+from vaeval_tasks.models.providers import create_model
 from vaeval_tasks.models.speech_in import with_files
-from vaeval_tasks.store.run import RunDir
-from vaeval_tasks.store.schema import ModelConfig, Prompt, Response, ResponseStatus
+from vaeval_tasks.models.turn import unexpected
+from vaeval_tasks.store.schema import ModelConfig, Response, ResponseStatus
 
-__all__ = ["ask_plan"]
-
+__all__ = ["Asking", "Open", "Recall", "ask_plan"]
 
 _GAP_S = 0.004
 """Between two requests: about what one costs this process. Sessions that begin together stay together, are all done
 at once, and then all wait; one after another they keep the services busy."""
+_CLOSE_S = 30.0
+"""How long an adapter may take to close, in seconds."""
+
+Open = Callable[[ModelConfig], SpeechModel]
+"""Makes the adapter of a configuration ready."""
+Recall = Callable[[AskingUnit], Asked | None]
+"""Returns the answer to a unit that exists already, or None where the system must be asked."""
 
 
-class _Broken(Exception):
-    """The run cannot go on for anybody: the disk cannot be written."""
+class Asking:
+    """Asks systems and keeps what they answer, in a running event loop.
 
-    def __init__(self, error: InputError) -> None:
-        super().__init__(str(error))
-        self.error = error
+    A host with a loop of its own awaits :meth:`answer` for each unit::
 
+        async with Asking(ledger) as asking:
+            response = await asking.answer(unit)
 
-class _Engine:
-    def __init__(self, run: RunDir, plan: Plan, *, seed: int, clock: Clock, count: Callable[[str], None]) -> None:
-        self._run, self._plan, self._seed, self._clock, self._count = run, plan, seed, clock, count
-        self._models: dict[str, SpeechModel] = {}
+    Args:
+        ledger: the run folder, see :func:`vaeval_tasks.generate.ledger.open_for_asking`.
+        open_system: makes an adapter ready.
+        recall: finds answers that exist already.
+        clock: measures waits and time limits.
+        count: is told the status of each response that was kept, and of each attempt that another follows.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        *,
+        open_system: Open = create_model,
+        recall: Recall | None = None,
+        clock: Clock | None = None,
+        count: Callable[[str], object] = lambda _: None,
+    ) -> None:
+        self._ledger, self._open, self._recall, self._count = ledger, open_system, recall, count
+        self._clock = clock or Clock()
+        self._systems: dict[str, SpeechModel] = {}
         self._next_start = 0.0
         """When the next request may begin, on the loop's clock."""
-        self._checked: set[str] = set()
-        """Prompts whose file was found to be the right one."""
+        self._checked: set[Path] = set()
+        """Clips that were found to be the right ones."""
         self.stopped: dict[str, VaevalError] = {}
+        """Configurations that cannot go on: refused, or nobody was there."""
 
-    async def go(self) -> None:
-        """Work until every job is done, every configuration is stopped, or the disk is full."""
-        self._store = Store(self._run, rank=self._plan.rank)
-        workers = []
-        for name, sessions in self._plan.sessions.items():
-            jobs = deque(job for job in self._plan.jobs if job.config.provider == name)
-            workers += [self._work(jobs) for _ in range(min(sessions, len(jobs)))]
+    async def __aenter__(self) -> Self:
+        self._store = Store(self._ledger)
+        return self
+
+    async def __aexit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
         try:
-            await _all(workers)
-        except _Broken as broken:
-            raise broken.error from None
+            for system in self._systems.values():
+                with contextlib.suppress(Exception):  # everything it said is kept already
+                    await asyncio.wait_for(system.close(), _CLOSE_S)
         finally:
-            for model in self._models.values():
-                await model.close()
+            self._systems.clear()
             await self._store.close()
 
-    async def _work(self, jobs: deque[Job]) -> None:
-        """Ask one job after another. The last answer is saved while the next is being asked for."""
-        saving: asyncio.Task[None] | None = None
+    async def answer(self, unit: AskingUnit) -> Response:
+        """Ask a unit and keep the answer, good or bad.
+
+        Raises:
+            UnwritableError: the disk is full or cannot be written.
+            VaevalError: the configuration cannot go on.
+        """
+        asked = await self.ask(unit)
+        if asked is None:
+            raise self.stopped[unit.config.config_id]
+        return await self.keep(unit, asked)
+
+    async def ask(self, unit: AskingUnit) -> Asked | None:
+        """Return the reply that stands, still to be kept, or None where the configuration cannot go on.
+
+        Raises:
+            UnwritableError: the disk is full or cannot be written.
+        """
+        config = unit.config
+
+        async def keep(asked: Asked, kept_as: KeptAs) -> Path | None:
+            response = await self._store.save(unit, asked, kept_as)
+            if kept_as is KeptAs.failed_attempt:
+                self._count(FOLLOWED)
+            return self._ledger.run.root / response.path if response.path else None
+
         try:
-            while jobs:
-                job = jobs.popleft()
-                if job.config.config_id in self.stopped:
+            known = await asyncio.to_thread(self._recall, unit) if self._recall is not None else None
+            if known is not None:
+                return replace(known, attempts=unit.attempts + 1)
+            if (system := self._system(config)) is None:
+                return None
+            await self._check(unit)
+            if not in_process(config):  # a system in this process wants its requests together
+                await self._wait_for_gap()
+            return await hold(system, unit, clock=self._clock, keep=keep)
+        except UnwritableError:
+            raise
+        except InputError as error:  # this unit cannot be asked; the others can
+            why = str(error)
+        except VaevalError as error:
+            self.stopped.setdefault(config.config_id, error)
+            return None
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise UnwritableError(self._ledger.run.root, error) from None
+            why = unexpected(error)
+        except Exception as error:  # one malformed reply is a fault of this response, not the end of the run
+            why = unexpected(error)
+        return Asked(reply=Reply(status=ResponseStatus.error, error=why), attempts=unit.attempts + 1)
+
+    async def keep(self, unit: AskingUnit, asked: Asked) -> Response:
+        """Keep the reply that stands.
+
+        Raises:
+            UnwritableError: the disk is full or cannot be written.
+        """
+        response = await self._store.save(unit, asked)
+        self._count(response.status.value)
+        return response
+
+    async def work(self, units: deque[AskingUnit]) -> None:
+        """Ask one unit after another. The last answer is saved while the next is being asked for."""
+        saving: asyncio.Task[Response] | None = None
+        try:
+            while units:
+                unit = units.popleft()
+                if unit.config.config_id in self.stopped:
                     continue
-                if provider(job.config.provider).addresses:  # a model in process wants its requests together
-                    await self._wait_for_gap()
-                asked = await self._ask(job)
+                asked = await self.ask(unit)
                 if saving is not None:
                     await saving
-                saving = asyncio.create_task(self._keep(job, asked)) if asked is not None else None
+                saving = asyncio.create_task(self.keep(unit, asked)) if asked is not None else None
         finally:
             if saving is not None:
                 await saving
+
+    async def _check(self, unit: AskingUnit) -> None:
+        for path, sha256 in unit.sha256.items():
+            if path not in self._checked:
+                await with_files([path], _check, unit.prompt_id, path, sha256)
+                self._checked.add(path)
 
     async def _wait_for_gap(self) -> None:
         now = asyncio.get_running_loop().time()
@@ -87,42 +182,35 @@ class _Engine:
         if start > now:
             await asyncio.sleep(start - now)
 
-    async def _ask(self, job: Job) -> Asked | None:
-        """Return the reply that stands, or None where the configuration cannot go on."""
+    def _system(self, config: ModelConfig) -> SpeechModel | None:
+        """Return the adapter, None where it cannot be opened, which stops the configuration.
 
-        async def on_failed(attempt: int, reply: Reply) -> None:
-            self._count(RETRIED)
-            await self._save(_response(job, attempt), reply, stands=False)
-
-        try:
-            if job.prompt.prompt_id not in self._checked:
-                await with_files([self._run.root / job.prompt.path], _check, self._run, job.prompt)
-                self._checked.add(job.prompt.prompt_id)
-            turn = Turn(role="user", audio=(self._run.root / job.prompt.path,))
-            conversation = Conversation(turns=(turn,), seed=self._seed)
-            return await ask(self._model(job.config), conversation, job.config, clock=self._clock, on_failed=on_failed)
-        except InputError as error:  # this prompt cannot be asked; the others can
-            return Asked(reply=Reply(status=ResponseStatus.error, error=str(error)), attempts=1)
-        except VaevalError as error:
-            self.stopped.setdefault(job.config.config_id, error)
-            return None
-
-    async def _keep(self, job: Job, asked: Asked) -> None:
-        response = await self._save(_response(job, asked.attempts), asked.reply, stands=True)
-        self._count(response.status.value)
-
-    async def _save(self, response: Response, reply: Reply, *, stands: bool) -> Response:
-        try:
-            return await self._store.save(response, reply, stands=stands)
-        except InputError as error:
-            raise _Broken(error) from None
-
-    def _model(self, config: ModelConfig) -> SpeechModel:
-        """Return the adapter; voices of one model share it, so that weights are loaded and connections opened once."""
+        Voices of one model share it, so that weights are loaded and connections opened once.
+        """
         key = json.dumps([config.provider, config.params.get("model"), config.connection], sort_keys=True)
-        if key not in self._models:
-            self._models[key] = create_model(config)
-        return self._models[key]
+        if key not in self._systems:
+            try:
+                self._systems[key] = self._open(config)
+            except VaevalError as error:
+                self.stopped.setdefault(config.config_id, error)
+                return None
+            except Exception as error:
+                why = f"{config.config_id}: its adapter cannot be made: {unexpected(error)}"
+                self.stopped.setdefault(config.config_id, VaevalError(why))
+                return None
+        return self._systems[key]
+
+
+def _check(prompt_id: str, path: Path, sha256: str) -> None:
+    """Look whether a clip can be sent.
+
+    Raises:
+        InputError: it is missing, or is not the one that was named.
+    """
+    if not path.is_file():
+        raise InputError(f"prompt {prompt_id!r} has no audio file", path=path)
+    if sha256 and sha256_file(path) != sha256:
+        raise InputError(f"prompt {prompt_id!r} is not the file that prompts.parquet names", path=path)
 
 
 async def _all(workers: Iterable[Awaitable[None]]) -> None:
@@ -136,48 +224,36 @@ async def _all(workers: Iterable[Awaitable[None]]) -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _response(job: Job, attempt: int) -> Response:
-    return Response(
-        response_id=job.response_id,
-        prompt_id=job.prompt.prompt_id,
-        config_id=job.config.config_id,
-        status=ResponseStatus.error,
-        attempts=job.attempts + attempt,
-    )
-
-
-def _check(run: RunDir, prompt: Prompt) -> None:
-    """Look whether a prompt can be asked.
-
-    Raises:
-        InputError: the prompt's file is missing, or is not the one of ``prompts.parquet``.
-    """
-    path = run.root / prompt.path
-    if not prompt.path or not path.is_file():
-        raise InputError(f"prompt {prompt.prompt_id!r} has no audio file", path=path)
-    if prompt.sha256 and sha256_file(path) != prompt.sha256:
-        raise InputError(f"prompt {prompt.prompt_id!r} is not the file that prompts.parquet names", path=path)
-
-
 async def ask_plan(
-    run: RunDir, plan: Plan, *, seed: int, clock: Clock, count: Callable[[str], None]
+    ledger: Ledger,
+    plan: AskingPlan,
+    *,
+    clock: Clock,
+    count: Callable[[str], object],
+    open_system: Open = create_model,
+    recall: Recall | None = None,
 ) -> dict[str, VaevalError]:
-    """Ask for every response of a plan.
+    """Ask for every response of a plan, until each is there, every configuration is stopped, or the disk is full.
 
     Args:
-        run: the run folder.
-        plan: what to ask, see :func:`vaeval_tasks.generate.plan.make_plan`.
-        seed: of local sampling.
-        clock: measures waits and time limits.
-        count: is told the status of each response that was kept, and of each attempt that another follows.
+        ledger: the run folder.
+        plan: what to ask.
+        clock: see :class:`Asking`.
+        count: likewise.
+        open_system: likewise.
+        recall: likewise.
 
     Returns:
         The configurations that were stopped because their key, model, voice or address was refused or nobody was
         there.
 
     Raises:
-        InputError: the disk is full or cannot be written.
+        UnwritableError: the disk is full or cannot be written.
     """
-    engine = _Engine(run, plan, seed=seed, clock=clock, count=count)
-    await engine.go()
-    return engine.stopped
+    async with Asking(ledger, open_system=open_system, recall=recall, clock=clock, count=count) as asking:
+        workers = []
+        for name, sessions in plan.sessions.items():
+            units = deque(unit for unit in plan.units if unit.config.provider == name)
+            workers += [asking.work(units) for _ in range(min(sessions, len(units)))]
+        await _all(workers)
+    return asking.stopped

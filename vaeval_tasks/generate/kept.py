@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from dataclasses import replace
 
 from vaeval_tasks.audio import wav_bytes
@@ -12,9 +11,8 @@ from vaeval_tasks.models.protocol import Reply
 from vaeval_tasks.models.transport.record import audio_stub
 from vaeval_tasks.store.run import RunDir, now
 from vaeval_tasks.store.schema import Response, slug
-from vaeval_tasks.store.tables import append_lines
 
-__all__ = ["append_exchanges", "exchange_line", "file_name", "keep_sounds"]
+__all__ = ["exchange_line", "file_name", "keep_sounds"]
 
 
 def file_name(name: str) -> str:
@@ -27,7 +25,7 @@ def keep_sounds(run: RunDir, response: Response, reply: Reply, *, name: str, ran
     """Write a reply's sounds and return the response with their paths and everything else the reply holds.
 
     Files: ``audio/responses/NAME.wav`` (the final audio) and ``NAME.provisional.wav`` beside it, each written whole or
-    not at all. The events of the reply are left to :func:`append_exchanges`.
+    not at all.
 
     Args:
         run: the run folder.
@@ -72,13 +70,11 @@ def exchange_line(response: Response, reply: Reply) -> str:
     """Return everything sent and received in one attempt as a line of JSON, with audio as length and hash.
 
     The hash is taken here and not when the audio comes: what happens between two messages makes the others wait.
+    Empty where nothing was recorded.
     """
-    about = {"response_id": response.response_id, "attempt": response.attempts, "events": reply.events}
-    return json.dumps(about, ensure_ascii=False, default=audio_stub) + "\n"
-
-
-def append_exchanges(run: RunDir, kept: Iterable[tuple[Response, Reply]], *, rank: int = 0) -> None:
-    """Append everything sent and received to the log of exchanges, durably: a line for each attempt that has events."""
-    lines = [exchange_line(response, reply) for response, reply in kept if reply.events]
-    if lines:
-        append_lines(run.exchanges_log(rank), lines)
+    if not reply.events:
+        return ""
+    about = {"response_id": response.response_id, "attempt": response.attempts}
+    if response.turn:
+        about["turn"] = response.turn
+    return json.dumps({**about, "events": reply.events}, ensure_ascii=False, default=audio_stub) + "\n"

@@ -4,37 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from vaeval_tasks.errors import InputError
+from vaeval_tasks.generate.unit import AskingUnit
 from vaeval_tasks.models.configs import load_configs, write_configs
+from vaeval_tasks.models.protocol import Turn
 from vaeval_tasks.models.providers import provider
+from vaeval_tasks.store.answers import study_answers
 from vaeval_tasks.store.run import RunDir
-from vaeval_tasks.store.schema import ModelConfig, Prompt, Response, ResponseStatus
+from vaeval_tasks.store.schema import ModelConfig, Prompt
 
-__all__ = ["ALL_PROVIDERS", "Job", "Plan", "Share", "keep_configs", "make_plan", "parse_sessions", "settle_configs"]
-
-RETRIED = frozenset({ResponseStatus.error, ResponseStatus.timeout})
-"""Responses that ``--retry-failed`` asks for again; an empty or degenerate answer is an answer."""
+__all__ = ["ALL_PROVIDERS", "AskingPlan", "Share", "keep_configs", "make_plan", "parse_sessions", "settle_configs"]
 
 ALL_PROVIDERS = "*"
 """The key of a session limit that holds for every provider."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """One response that is still to come."""
-
-    prompt: Prompt
-    config: ModelConfig
-    attempts: int = 0
-    """Sessions of an earlier run that failed."""
-
-    @property
-    def response_id(self) -> str:
-        """``config_id/prompt_id``."""
-        return f"{self.config.config_id}/{self.prompt.prompt_id}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,15 +36,15 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class AskingPlan:
     """All responses that are still to come, and how many are there."""
 
-    jobs: tuple[Job, ...]
-    configs: tuple[ModelConfig, ...]
-    done: Mapping[str, int]
-    """Responses at hand per ``config_id``."""
+    units: tuple[AskingUnit, ...]
     sessions: Mapping[str, int]
     """Requests at once per provider."""
+    configs: tuple[ModelConfig, ...] = ()
+    done: Mapping[str, int] = field(default_factory=dict)
+    """Responses at hand per ``config_id``."""
     rank: int = 0
     """The number of this process."""
 
@@ -67,36 +52,36 @@ class Plan:
         """Return each provider's part, by name."""
         shares = []
         for name in sorted(self.sessions):
-            jobs = [job for job in self.jobs if job.config.provider == name]
+            units = [unit for unit in self.units if unit.config.provider == name]
             configs = [c for c in self.configs if c.provider == name]
             shares.append(
                 Share(
                     provider=name,
                     configs=len(configs),
-                    requests=len(jobs),
-                    minutes=sum(job.prompt.seconds for job in jobs) / 60,
+                    requests=len(units),
+                    minutes=sum(unit.seconds for unit in units) / 60,
                     done=sum(self.done[c.config_id] for c in configs),
                     sessions=self.sessions[name],
                 )
             )
         return shares
 
-    def split(self, processes: int) -> list[Plan]:
+    def split(self, processes: int) -> list[AskingPlan]:
         """Return the plan in parts for so many processes, with the sessions divided among them.
 
         A provider of fewer sessions than there are processes is left to the first ones; a part may be empty.
         """
         parts = []
         for number in range(processes):
-            jobs: list[Job] = []
+            units: list[AskingUnit] = []
             sessions = {}
             for name, total in self.sessions.items():
                 among = min(processes, total)
                 if number < among:
                     sessions[name] = total // among + (number < total % among)
-                    jobs += [job for job in self.jobs if job.config.provider == name][number::among]
+                    units += [unit for unit in self.units if unit.config.provider == name][number::among]
             rank = self.rank * processes + number
-            parts.append(replace(self, jobs=tuple(jobs), sessions=sessions, rank=rank))
+            parts.append(replace(self, units=tuple(units), sessions=sessions, rank=rank))
         return parts
 
 
@@ -178,17 +163,19 @@ def make_plan(
     limits: Mapping[str, int] | None = None,
     limit: int | None = None,
     retry_failed: bool = False,
+    seed: int = 0,
     rank: int = 0,
     world: int = 1,
-) -> Plan:
-    """Find what a run still has to ask.
+) -> AskingPlan:
+    """Find what a study still has to ask.
 
     Args:
         run: the run folder with its prompts.
         configs: the configurations.
         limits: sessions at once per provider, see :func:`parse_sessions`.
         limit: only the first so many prompts.
-        retry_failed: ask again for responses that timed out or failed.
+        retry_failed: ask again for responses that timed out or failed; an empty or degenerate answer is an answer.
+        seed: of local sampling.
         rank: the number of this process.
         world: how many processes share the work.
 
@@ -196,22 +183,36 @@ def make_plan(
         InputError: there are no prompts.
     """
     prompts = _prompts(run, limit)
-    known: dict[tuple[str, str], Response] = {(r.config_id, r.prompt_id): r for r in run.responses()}
-    failed = {(r.config_id, r.prompt_id): r.attempts for r in run.failed_attempts()}
-    jobs, done = [], dict.fromkeys((c.config_id for c in configs), 0)
+    known = study_answers(run.responses())
+    failed = {(r.prompt_id, r.config_id): r.attempts for r in run.failed_attempts()}
+    units, done = [], dict.fromkeys((c.config_id for c in configs), 0)
     grid = [(prompt, config) for prompt in prompts for config in configs]
     for number, (prompt, config) in enumerate(grid):
-        key = (config.config_id, prompt.prompt_id)
+        key = (prompt.prompt_id, config.config_id)
         before = known.get(key)
-        if before is not None and not (retry_failed and before.status in RETRIED):
+        if before is not None and not (retry_failed and before.status.failed):
             done[config.config_id] += 1
         elif number % world == rank:  # a share of the whole: another process may have answered since it looked
             attempts = max(failed.get(key, 0), before.attempts if before is not None else 0)
-            jobs.append(Job(prompt=prompt, config=config, attempts=attempts))
-    return Plan(
-        jobs=tuple(jobs),
+            units.append(_unit(run, prompt, config, seed=seed, attempts=attempts))
+    return AskingPlan(
+        units=tuple(units),
         configs=tuple(configs),
         done=done,
         sessions=_sessions(configs, limits or {}),
         rank=rank,
+    )
+
+
+def _unit(run: RunDir, prompt: Prompt, config: ModelConfig, *, seed: int, attempts: int) -> AskingUnit:
+    path = run.root / prompt.path
+    return AskingUnit(
+        response_id=f"{config.config_id}/{prompt.prompt_id}",
+        prompt_id=prompt.prompt_id,
+        config=config,
+        turns=(Turn(role="user", audio=(path,)),),
+        seeds=(seed,),
+        attempts=attempts,
+        sha256={path: prompt.sha256},
+        seconds=prompt.seconds,
     )

@@ -15,8 +15,9 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, cast
 
 from vaeval_tasks.errors import InputError, VaevalError
-from vaeval_tasks.generate.engine import ask_plan
-from vaeval_tasks.generate.plan import Plan
+from vaeval_tasks.generate.engine import Open, ask_plan
+from vaeval_tasks.generate.ledger import Ledger
+from vaeval_tasks.generate.plan import AskingPlan
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.store.run import RunDir
 
@@ -27,16 +28,16 @@ _END_S = 30.0
 
 
 def ask_in_processes(
-    run: RunDir, parts: Sequence[Plan], *, seed: int, clock: Clock, count: Callable[[str], None]
+    run: RunDir, parts: Sequence[AskingPlan], *, clock: Clock, count: Callable[[str], object], open_system: Open
 ) -> dict[str, VaevalError]:
     """Ask for every response of some plans, each in a process of its own.
 
     Args:
         run: the run folder.
         parts: the plans; empty ones start no process.
-        seed: of local sampling.
         clock: measures waits and time limits.
         count: is told the status of each response that was kept, and of each attempt that another follows.
+        open_system: makes an adapter ready; a function of a module.
 
     Returns:
         The configurations that were stopped, as :func:`vaeval_tasks.generate.engine.ask_plan` does.
@@ -49,9 +50,9 @@ def ask_in_processes(
     workers: dict[Connection, Any] = {}
     stopped: dict[str, VaevalError] = {}
     try:
-        for part in (part for part in parts if part.jobs):
+        for part in (part for part in parts if part.units):
             ours, theirs = context.Pipe()
-            worker = context.Process(target=_work, args=(theirs, run, part, seed, clock))
+            worker = context.Process(target=_work, args=(theirs, run, part, clock, open_system))
             _start(worker)
             theirs.close()
             workers[ours] = worker
@@ -105,14 +106,17 @@ def _receive(pipe: Connection, worker: Any) -> str | dict[str, VaevalError] | No
     return news
 
 
-def _work(pipe: Connection, run: RunDir, part: Plan, seed: int, clock: Clock) -> None:
+def _work(pipe: Connection, run: RunDir, part: AskingPlan, clock: Clock, open_system: Open) -> None:
     """Ask for a part of the plan; runs in a process of its own."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    asyncio.run(_until_the_pipe_closes(pipe, run, part, seed, clock))
+    asyncio.run(_until_the_pipe_closes(pipe, run, part, clock, open_system))
 
 
-async def _until_the_pipe_closes(pipe: Connection, run: RunDir, part: Plan, seed: int, clock: Clock) -> None:
-    asking = asyncio.ensure_future(ask_plan(run, part, seed=seed, clock=clock, count=pipe.send))
+async def _until_the_pipe_closes(
+    pipe: Connection, run: RunDir, part: AskingPlan, clock: Clock, open_system: Open
+) -> None:
+    ledger = Ledger(run, rank=part.rank)
+    asking = asyncio.ensure_future(ask_plan(ledger, part, clock=clock, count=pipe.send, open_system=open_system))
     loop = asyncio.get_running_loop()
 
     def stop() -> None:

@@ -12,28 +12,28 @@ from tqdm import tqdm
 from vaeval_tasks.errors import VaevalError
 from vaeval_tasks.store.schema import ResponseStatus
 
-__all__ = ["RETRIED", "Outcome", "Progress"]
+__all__ = ["FOLLOWED", "AskingOutcome", "AskingProgress"]
 
-RETRIED = "retried"
+FOLLOWED = "retried"
 """Counts attempts that another follows; every other kind is the status of a response."""
 
 
 @dataclass(slots=True)
-class Outcome:
+class AskingOutcome:
     """What became of a plan."""
 
     statuses: Counter[str] = field(default_factory=Counter)
-    """Responses of this run by status."""
+    """Responses of this run by status, and attempts that another followed (:data:`FOLLOWED`)."""
     stopped: dict[str, VaevalError] = field(default_factory=dict)
     """Configurations that could not go on, and why."""
 
 
-class Progress:
+class AskingProgress:
     """A bar of responses, with every kind but success counted beside it."""
 
-    def __init__(self, total: int) -> None:
+    def __init__(self, total: int, *, quiet: bool = False) -> None:
         self.statuses: Counter[str] = Counter()
-        self._bar = tqdm(total=total, desc="responses", unit="response", disable=None)
+        self._bar = tqdm(total=total, desc="responses", unit="response", disable=quiet or None)
 
     def __enter__(self) -> Self:
         return self
@@ -49,5 +49,5 @@ class Progress:
         if kind != ResponseStatus.ok.value:
             failures = {k: n for k, n in sorted(self.statuses.items()) if k != ResponseStatus.ok.value}
             self._bar.set_postfix(failures, refresh=False)
-        if kind != RETRIED:
+        if kind != FOLLOWED:
             self._bar.update()

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 from datetime import timedelta
+from typing import Any
 
-__all__ = ["rank", "wait_for_all", "world_size"]
+__all__ = ["group", "rank", "wait_for_all", "world_size"]
+
+_PATIENCE = timedelta(days=30)
+"""Shares may end long apart."""
 
 
 def rank() -> int:
@@ -18,12 +23,17 @@ def world_size() -> int:
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
-def wait_for_all() -> None:
-    """Wait until every process is here, over gloo, which needs no GPU."""
-    if world_size() == 1:
-        return
-    import torch.distributed as group
+def group() -> Any:
+    """Return ``torch.distributed``, joined by this process over gloo: what is gathered is small and needs no GPU."""
+    import torch.distributed
 
-    if not group.is_initialized():
-        group.init_process_group("gloo", timeout=timedelta(days=7))  # shares may end hours apart
-    group.monitored_barrier(timeout=timedelta(days=7))
+    if not torch.distributed.is_initialized():
+        torch.distributed.init_process_group("gloo", timeout=_PATIENCE)
+        atexit.register(torch.distributed.destroy_process_group)
+    return torch.distributed
+
+
+def wait_for_all() -> None:
+    """Wait until every process is here."""
+    if world_size() > 1:
+        group().monitored_barrier(timeout=_PATIENCE)

@@ -1,63 +1,108 @@
-"""Runs a plan, in this process or in several."""
+"""Runs a plan, in this process or in several; also where an event loop runs already, as in a notebook."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
 
 from vaeval_tasks.errors import ServiceError
-from vaeval_tasks.generate.engine import ask_plan
-from vaeval_tasks.generate.plan import Plan
+from vaeval_tasks.generate.engine import Open, Recall, ask_plan
+from vaeval_tasks.generate.ledger import Ledger
+from vaeval_tasks.generate.plan import AskingPlan
 from vaeval_tasks.generate.processes import ask_in_processes
-from vaeval_tasks.generate.progress import Outcome, Progress
-from vaeval_tasks.generate.store import unwritable
+from vaeval_tasks.generate.progress import AskingOutcome, AskingProgress
+from vaeval_tasks.generate.store import UnwritableError
 from vaeval_tasks.models.clock import Clock
+from vaeval_tasks.models.providers import create_model
 from vaeval_tasks.store.run import RunDir
 
 __all__ = ["compact", "generate", "stopped_error"]
 
+T = TypeVar("T")
 
-def generate(run: RunDir, plan: Plan, *, seed: int = 0, clock: Clock | None = None, processes: int = 1) -> Outcome:
+
+def generate(
+    ledger: Ledger,
+    plan: AskingPlan,
+    *,
+    open_system: Open = create_model,
+    recall: Recall | None = None,
+    clock: Clock | None = None,
+    processes: int = 1,
+    quiet: bool = False,
+) -> AskingOutcome:
     """Ask for every response of a plan and write each into the run's log as it comes.
 
     A kill at any moment loses only what was being asked: what is in the log is never asked for again.
 
     Args:
-        run: the run folder.
-        plan: what to ask, see :func:`vaeval_tasks.generate.plan.make_plan`.
-        seed: of local sampling.
+        ledger: the run folder, see :func:`vaeval_tasks.generate.ledger.open_for_asking`.
+        plan: what to ask; of a study see :func:`vaeval_tasks.generate.plan.make_plan`.
+        open_system: makes the adapter of a configuration ready; for several processes a function of a module.
+        recall: finds answers that exist already; for one process.
         clock: measures waits and time limits.
         processes: how many processes share the plan and its sessions; one keeps up with about 150 answers a second.
+        quiet: show no progress.
 
     Returns:
         Counts by status, and the configurations that were stopped because their key, model, voice or address was
         refused or nobody was there.
 
     Raises:
-        InputError: the disk is full or cannot be written.
+        UnwritableError: the disk is full or cannot be written.
         VaevalError: one of several processes ended early.
     """
     clock = clock or Clock()
-    with Progress(len(plan.jobs)) as progress:
+    with AskingProgress(len(plan.units), quiet=quiet) as progress:
         if processes == 1:
-            stopped = asyncio.run(ask_plan(run, plan, seed=seed, clock=clock, count=progress.count))
+            asking = ask_plan(
+                ledger, plan, clock=clock, count=progress.count, open_system=open_system, recall=recall
+            )  # fmt: skip
+            stopped = _run(asking)
         else:
-            stopped = ask_in_processes(run, plan.split(processes), seed=seed, clock=clock, count=progress.count)
-    return Outcome(progress.statuses, stopped)
+            parts = plan.split(processes)
+            stopped = ask_in_processes(ledger.run, parts, clock=clock, count=progress.count, open_system=open_system)
+    return AskingOutcome(progress.statuses, stopped)
+
+
+def _run(work: Coroutine[Any, Any, T]) -> T:
+    """Run work to its end, in a thread of its own where this one is busy with an event loop."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = Future()
+
+    async def begin() -> T:
+        started.set_result((asyncio.get_running_loop(), asyncio.current_task()))
+        return await work
+
+    with ThreadPoolExecutor(1, "vaeval-asking") as pool:
+        done = pool.submit(asyncio.run, begin())
+        try:
+            return done.result()
+        except BaseException:
+            loop, task = started.result()
+            if task is not None and not done.done():  # interrupted: what is held is saved, then the thread ends
+                loop.call_soon_threadsafe(task.cancel)
+            raise
 
 
 def compact(run: RunDir) -> None:
     """Write the log into ``responses.parquet``; the log stays, as the history of the run.
 
     Raises:
-        InputError: the disk is full or cannot be written.
+        UnwritableError: the disk is full or cannot be written.
     """
     try:
         run.write("responses", run.responses(), made_by="vaeval generate", inputs=("prompts",))
     except OSError as error:
-        raise unwritable(run.root, error) from None
+        raise UnwritableError(run.root, error) from None
 
 
-def stopped_error(outcome: Outcome, left: int) -> ServiceError:
+def stopped_error(outcome: AskingOutcome, left: int) -> ServiceError:
     """Return one line about the configurations that were stopped."""
     first = next(iter(outcome.stopped.values()))
     _, *others = outcome.stopped

@@ -3,45 +3,52 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+import json
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
 
 from vaeval_tasks.errors import InputError
-from vaeval_tasks.generate.kept import append_exchanges, file_name, keep_sounds
+from vaeval_tasks.generate.dialogue import Asked, KeptAs
+from vaeval_tasks.generate.kept import exchange_line, keep_sounds
+from vaeval_tasks.generate.ledger import Entry, Ledger
+from vaeval_tasks.generate.unit import AskingUnit
 from vaeval_tasks.models.protocol import Reply
-from vaeval_tasks.store.run import RunDir
-from vaeval_tasks.store.schema import Response, slug
-from vaeval_tasks.store.tables import append_jsonl
+from vaeval_tasks.models.turn import unexpected
+from vaeval_tasks.store.schema import Response, ResponseStatus
+from vaeval_tasks.store.tables import from_row, to_row
 
-__all__ = ["Store", "unwritable"]
+__all__ = ["Store", "UnwritableError"]
 
 
-def unwritable(root: Path, error: OSError) -> InputError:
-    """Return the error of a disk that is full or cannot be written."""
-    return InputError(
-        f"cannot be written ({error.strerror or error}); make room and run the same command again: finished "
-        "responses are kept",
-        path=root,
-    )
+class UnwritableError(InputError):
+    """The disk is full or cannot be written: nobody can go on asking."""
+
+    def __init__(self, root: Path, error: OSError) -> None:
+        super().__init__(
+            f"cannot be written ({error.strerror or error}); make room and run the same command again: finished "
+            "responses are kept",
+            path=root,
+        )
 
 
 @dataclass(slots=True, eq=False)
-class _Item:
+class _Waiting:
     """A reply that waits to be written, and what became of it."""
 
-    response: Response
-    reply: Reply
-    stands: bool
+    unit: AskingUnit
+    asked: Asked
+    kept_as: KeptAs
+    response: Response | None = None
     failure: Exception | None = None
     done: asyncio.Future[None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
-def _settle(batch: list[_Item]) -> None:
-    for item in batch:
-        if not item.done.done():  # else nobody waits any more
-            item.done.set_result(None)
+def _settle(batch: list[_Waiting]) -> None:
+    for waiting in batch:
+        if not waiting.done.done():  # else nobody waits any more
+            waiting.done.set_result(None)
 
 
 class Store:
@@ -50,67 +57,106 @@ class Store:
     One thread, not one per session: many that write at once take turns with the event loop and make it wait.
     """
 
-    def __init__(self, run: RunDir, *, rank: int = 0) -> None:
-        self._run, self._rank = run, rank
-        self._waiting: SimpleQueue[_Item | None] = SimpleQueue()
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._queue: SimpleQueue[_Waiting | None] = SimpleQueue()
         self._loop = asyncio.get_running_loop()
         self._thread = Thread(target=self._work, name="vaeval-store", daemon=True)
         self._thread.start()
 
-    async def save(self, response: Response, reply: Reply, *, stands: bool = True) -> Response:
+    async def save(self, unit: AskingUnit, asked: Asked, kept_as: KeptAs = KeptAs.answer) -> Response:
         """Keep a reply; when this returns, a kill can no longer lose it.
 
-        Args:
-            response: ids and number of attempts.
-            reply: what came.
-            stands: False for a failed attempt that will be followed by another.
+        A reply that cannot be kept as it is (no text where text belongs, what JSON does not know) becomes an error
+        that says so.
 
         Raises:
-            InputError: the disk is full or cannot be written.
+            UnwritableError: the disk is full or cannot be written.
         """
-        item = _Item(response, reply, stands)
-        self._waiting.put(item)
-        await item.done
-        if isinstance(item.failure, OSError):
-            raise unwritable(self._run.root, item.failure) from None
-        if item.failure is not None:
-            raise item.failure
-        return item.response
+        waiting = _Waiting(unit, asked, kept_as)
+        self._queue.put(waiting)
+        await waiting.done
+        if isinstance(waiting.failure, OSError):
+            raise UnwritableError(self._ledger.run.root, waiting.failure) from None
+        if waiting.failure is not None:
+            raise waiting.failure
+        assert waiting.response is not None  # noqa: S101
+        return waiting.response
 
     async def close(self) -> None:
         """Write what waits and end the thread."""
-        self._waiting.put(None)
+        self._queue.put(None)
         await asyncio.to_thread(self._thread.join)
 
     def _work(self) -> None:
         going_on = True
         while going_on:
-            waiting = [self._waiting.get()]
-            while not self._waiting.empty():
-                waiting.append(self._waiting.get())
-            going_on = None not in waiting
-            batch = [item for item in waiting if item is not None]
+            found = [self._queue.get()]
+            while not self._queue.empty():
+                found.append(self._queue.get())
+            going_on = None not in found
+            batch = [waiting for waiting in found if waiting is not None]
             self._write(batch)
             self._loop.call_soon_threadsafe(_settle, batch)
 
-    def _write(self, batch: list[_Item]) -> None:
+    def _write(self, batch: list[_Waiting]) -> None:
         """Write files, then the lines; what goes wrong is told to those who wait, whatever it is."""
-        for item in batch:
-            name = f"{slug(item.response.config_id)}/{file_name(item.response.prompt_id)}"
+        entries: dict[int, Entry] = {}
+        for number, waiting in enumerate(batch):
             try:
-                item.response = keep_sounds(self._run, item.response, item.reply, name=name, rank=self._rank)
+                entries[number] = self._entry(waiting)
             except Exception as error:
-                item.failure = error
-        whole = [item for item in batch if item.failure is None]
+                waiting.failure = error
         try:
-            self._append(whole)
+            self._ledger.append(list(entries.values()))
         except Exception as error:
-            for item in whole:
-                item.failure = error
+            for number in entries:
+                batch[number].failure = error
 
-    def _append(self, batch: list[_Item]) -> None:
-        append_exchanges(self._run, [(item.response, item.reply) for item in batch], rank=self._rank)
-        if standing := [item.response for item in batch if item.stands]:
-            self._run.append("responses", *standing, rank=self._rank)
-        if failed := [item.response for item in batch if not item.stands]:
-            append_jsonl(self._run.attempts_log, *failed)
+    def _entry(self, waiting: _Waiting) -> Entry:
+        reply, asked = waiting.asked.reply, waiting.asked
+        try:
+            return self._kept(waiting, asked, reply)
+        except OSError:
+            raise
+        except Exception as error:  # the reply is not what its type says
+            why = f"the reply cannot be kept: {unexpected(error)}"
+        asked = replace(asked, turn_texts=())
+        try:
+            return self._kept(waiting, asked, Reply(status=ResponseStatus.error, error=why, events=reply.events))
+        except (TypeError, ValueError):  # not even what was sent and received
+            return self._kept(waiting, asked, Reply(status=ResponseStatus.error, error=why))
+
+    def _kept(self, waiting: _Waiting, asked: Asked, reply: Reply) -> Entry:
+        """Write the sounds and return the lines, which are known to be readable again."""
+        unit = waiting.unit
+        if reply.status.failed and reply.audio is not None:  # what failed on the way is not an answer to be rated
+            reply = replace(reply, audio=None, provisional=reply.provisional or reply.audio)
+        name = unit.sound_name
+        if waiting.kept_as is not KeptAs.answer:  # beside the answer that will stand, not in its place
+            name += f"-turn{asked.turn}" if asked.turn else ""
+            name += f"-attempt{asked.attempts}" if waiting.kept_as is KeptAs.failed_attempt else ""
+        bare = Response(
+            response_id=unit.response_id,
+            prompt_id=unit.prompt_id,
+            config_id=unit.config.config_id,
+            status=reply.status,
+            task=unit.task,
+            turn=asked.turn,
+            turn_texts=asked.turn_texts,
+            attempts=asked.attempts,
+        )
+        response = keep_sounds(self._ledger.run, bare, reply, name=name, rank=self._ledger.rank)
+        line, exchange = (
+            json.dumps(to_row(response), allow_nan=False, ensure_ascii=False),
+            exchange_line(response, reply),
+        )
+        f"{line}{exchange}".encode()
+        from_row(Response, json.loads(line), path=self._ledger.run.responses_log, number=0)
+        waiting.response = response
+        return Entry(
+            response=response if waiting.kept_as is KeptAs.answer else None,
+            failed=response if waiting.kept_as is KeptAs.failed_attempt else None,
+            item=unit.item,
+            exchange=exchange,
+        )

@@ -16,8 +16,9 @@ import numpy as np
 from vaeval_tasks.errors import InputError, ServiceError
 from vaeval_tasks.judging.instructions import AudioPart, Verdict, instructions_sha256, messages, questions, read_verdict
 from vaeval_tasks.services.http.chat import ChatAnswer, ChatClient
+from vaeval_tasks.store.answers import study_answers
 from vaeval_tasks.store.run import RunDir, now
-from vaeval_tasks.store.schema import Pair, PairKind, Prompt, Rater, Rating, Response, ResponseStatus, slug
+from vaeval_tasks.store.schema import Pair, PairKind, Prompt, Rater, Rating, slug
 from vaeval_tasks.store.tables import append_jsonl, read_jsonl
 
 __all__ = [
@@ -135,20 +136,21 @@ def _pairs(run: RunDir, settings: PairJudgeSettings) -> list[Pair]:
 def _tasks(run: RunDir, pairs: Sequence[Pair], settings: PairJudgeSettings) -> Iterator[_Task | None]:
     """Yield both orders of every pair; None for a pair that cannot be played."""
     prompts: dict[str, Prompt] = {p.prompt_id: p for p in run.read("prompts")}
-    answers: dict[tuple[str, str], Response] = {
-        (r.prompt_id, r.config_id): r for r in run.responses() if r.status is ResponseStatus.ok
-    }
+    answers = study_answers(run.responses())
+    sounds = {key: answers[key].sound(run.root) for p in pairs for key in _sides(p) if key in answers}
     for pair in pairs:
         prompt = prompts.get(pair.prompt_id)
-        sides = [answers.get((pair.prompt_id, config)) for config in (pair.a, pair.b)]
-        paths = [run.root / item.path if item is not None and item.path else None for item in (prompt, *sides)]
-        known = [path for path in paths if path is not None and path.is_file()]
-        if prompt is None or len(known) != 3 or not questions(prompt, settings.rubrics):
+        a, b = (sounds.get(key) for key in _sides(pair))
+        playable = prompt is not None and bool(prompt.path) and (run.root / prompt.path).is_file()
+        if prompt is None or not playable or a is None or b is None or not questions(prompt, settings.rubrics):
             yield None
             continue
-        _, a, b = known
         yield _Task(pair=pair, prompt=prompt, a_first=True, first=a, second=b)
         yield _Task(pair=pair, prompt=prompt, a_first=False, first=b, second=a)
+
+
+def _sides(pair: Pair) -> tuple[tuple[str, str], tuple[str, str]]:
+    return (pair.prompt_id, pair.a), (pair.prompt_id, pair.b)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

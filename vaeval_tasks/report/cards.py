@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from vaeval_tasks.audio import Clip, read_audio
 from vaeval_tasks.report.records import ConfigCard, Sample, SampleAnswer
+from vaeval_tasks.store.answers import study_answers
 from vaeval_tasks.store.run import RunDir
-from vaeval_tasks.store.schema import ModelConfig, Prompt, Response, ResponseStatus
+from vaeval_tasks.store.schema import ModelConfig, Prompt, Response
 
 __all__ = ["config_cards", "samples"]
 
@@ -80,16 +81,13 @@ def samples(
         InputError: a file cannot be read as sound.
     """
     public = [p for p in prompts if p.public and p.path and (run.root / p.path).is_file()]
+    answers = study_answers(responses)
     out = []
     for prompt in public[:most]:
         playable = {
-            r.config_id: r
-            for r in responses
-            if r.prompt_id == prompt.prompt_id
-            and not r.task
-            and r.status is ResponseStatus.ok
-            and r.path
-            and (run.root / r.path).is_file()
+            config_id: response
+            for (prompt_id, config_id), response in answers.items()
+            if prompt_id == prompt.prompt_id and response.sound(run.root) is not None
         }
         first: dict[str, tuple[str, Response]] = {}
         for config_id in sorted(playable):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from vaeval_tasks.scoring.registry import response_metrics
 from vaeval_tasks.scoring.score_log import ScoreLog
 from vaeval_tasks.scoring.scores import score_responses, scored_with, scoring_jobs
 from vaeval_tasks.store.run import RunDir, now
-from vaeval_tasks.store.schema import CHECK_PREFIX, Response, ResponseStatus
+from vaeval_tasks.store.schema import Response, ResponseStatus
 from vaeval_tasks.store.tables import from_row
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ __all__ = [
     "RunResults",
     "TaskResult",
     "changed_scorers",
-    "latest",
     "read_results",
     "score_run",
 ]
@@ -171,25 +170,12 @@ def read_results(run: RunDir) -> RunResults:
     return RunResults.from_json(parsed, path=path)
 
 
-def latest(responses: Iterable[Response]) -> list[Response]:
-    """Return the newest response of each configuration to each document, in a fixed order.
-
-    The worse copies that a study plays as checks are no configuration's answers and are left out.
-    """
-    found: dict[tuple[str, str, str], Response] = {}
-    for response in sorted(responses, key=lambda r: (r.created, r.response_id)):
-        if response.config_id.startswith(CHECK_PREFIX):
-            continue
-        found[response.config_id, response.task, response.prompt_id] = response
-    return [found[key] for key in sorted(found)]
-
-
 def score_run(run: RunDir, responses: Sequence[Response], scorers: Scorers, *, seed: int = 0) -> list[TaskScores]:
     """Score responses and write their task scores into ``results.json``, beside those of other tasks.
 
     Args:
         run: the run folder.
-        responses: which of its responses; see :func:`latest`.
+        responses: which of its responses; see :func:`vaeval_tasks.store.answers.latest`.
         scorers: the backends.
         seed: of the bootstrap.
 
@@ -229,7 +215,7 @@ def _item_scores(response: Response, task: str, log: ScoreLog, scorers: Scorers)
     for metric in response_metrics():
         score = log.get(response.response_id, metric.key, metric.signature(scorers, task))
         values[metric.key] = score.value if score is not None else None
-    return ItemScores(values=values, failed=response.status in (ResponseStatus.error, ResponseStatus.timeout))
+    return ItemScores(values=values, failed=response.status.failed)
 
 
 def _merge(run: RunDir, found: Mapping[tuple[str, str], TaskScores], seed: int) -> None:

@@ -31,6 +31,7 @@ from vaeval_tasks import __version__
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.files import sha256_file, write_text
 from vaeval_tasks.store import schema, tables
+from vaeval_tasks.store.answers import newest
 
 __all__ = ["RECORDS", "SCHEMA_VERSION", "RunDir", "now"]
 
@@ -215,8 +216,7 @@ class RunDir:
 
     def responses(self) -> list[schema.Response]:
         """Return the last attempt of every response, from the logs and the compacted table, sorted by id."""
-        logged: list[schema.Response] = self._logged("responses")
-        found = {r.response_id: r for r in sorted(logged, key=lambda r: r.created)}
+        found = newest(self._logged("responses"), lambda r: r.response_id)
         return [found[key] for key in sorted(found)]
 
     def items(self) -> list[schema.Item]:

@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
+from vaeval_tasks.audio import audible
 from vaeval_tasks.errors import InputError
 
 __all__ = [
@@ -70,6 +72,11 @@ class ResponseStatus(StrEnum):
     error = "error"
     unsupported = "unsupported"
     """The model cannot take such a request: images, for one that does not see. It gets no score, not 0."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether no answer came, so that the request may be made again; every other status is an answer."""
+        return self in (ResponseStatus.error, ResponseStatus.timeout)
 
 
 class PairKind(StrEnum):
@@ -168,6 +175,8 @@ class Response:
     """The harness task, empty in a study."""
     turn_texts: tuple[str, ...] = ()
     """The answers to every turn of a dialogue, the last one included."""
+    turn: int = 0
+    """Of a dialogue the user turn, from 1, that was asked last; 0 where there is only one."""
     provisional_path: str = ""
     input_transcript: str = ""
     output_transcript: str = ""
@@ -184,6 +193,22 @@ class Response:
     """The log that holds everything sent and received, in the line of this ``response_id`` and attempt."""
     created: str = ""
     """UTC, ISO 8601."""
+
+    def sound(self, root: Path) -> Path | None:
+        """Return the file of the response's sound, None where there is nothing to hear.
+
+        A response is heard where its file is there and is not silent, whatever its status: what has sound is rated
+        as it is, however bad. Without sound, raters, judges and scorers have nothing to go by. Who rates, judges or
+        shows responses asks here and decides by nothing else.
+
+        Args:
+            root: the run folder.
+
+        Raises:
+            InputError: the file is not sound.
+        """
+        path = root / self.path
+        return path if self.path and path.is_file() and audible(path) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

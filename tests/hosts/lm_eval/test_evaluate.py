@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from vaeval_tasks.errors import ServiceError
-from vaeval_tasks.hosts.lm_eval.answer import Answer
+from vaeval_tasks.hosts.lm_eval.answer import HarnessAnswer
 from vaeval_tasks.hosts.lm_eval.hooks import METRICS
 from vaeval_tasks.scoring.results import read_results
 from vaeval_tasks.scoring.results_text import results_text
@@ -87,7 +87,7 @@ def test_the_judge_reads_what_the_criteria_need(whole: dict[str, Any]) -> None:
 
 def test_logged_samples_hold_answers_and_documents(whole: dict[str, Any]) -> None:
     samples = json.loads(json.dumps(whole["results"]["samples"]))["listening_general"]
-    answer = Answer.decode(samples[0]["resps"][0][0])
+    answer = HarnessAnswer.decode(samples[0]["resps"][0][0])
     assert Path(answer.audio).is_file()
     assert samples[0]["vae_score"]["response_id"] == answer.response_id
     assert samples[0]["doc"]["item_id"].startswith("Listening_General_")

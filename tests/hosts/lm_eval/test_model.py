@@ -11,22 +11,22 @@ import pytest
 
 from vaeval_tasks.audio import read_audio
 from vaeval_tasks.errors import InputError, UnknownNameError
-from vaeval_tasks.hosts.lm_eval.answer import Answer
+from vaeval_tasks.hosts.lm_eval.answer import HarnessAnswer
 from vaeval_tasks.hosts.lm_eval.dataset import load
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import ResponseStatus
 
-Ask = Callable[..., list[Answer]]
+Ask = Callable[..., list[HarnessAnswer]]
 
 
 @pytest.fixture
 def ask(hub_folder: Path) -> Ask:
-    """Answer the documents of a task without the rest of the harness."""
+    """HarnessAnswer the documents of a task without the rest of the harness."""
 
-    def run(lm: Any, task: str, **changes: Any) -> list[Answer]:
+    def run(lm: Any, task: str, **changes: Any) -> list[HarnessAnswer]:
         docs = [doc | changes for doc in load(config=task, dataset_path=str(hub_folder))["test"]]
         requests = [SimpleNamespace(doc=doc, args=("text", {"until": []})) for doc in docs]
-        return [Answer.decode(raw) for raw in lm.generate_until(requests)]
+        return [HarnessAnswer.decode(raw) for raw in lm.generate_until(requests)]
 
     return run
 

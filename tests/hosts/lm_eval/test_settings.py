@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from vaeval_tasks.errors import InputError, UnknownNameError
-from vaeval_tasks.hosts.lm_eval.settings import Settings, run_folder
+from vaeval_tasks.hosts.lm_eval.settings import HarnessSettings, run_folder
 
 
 def test_settings_cross_the_harness_as_text() -> None:
@@ -18,25 +18,25 @@ def test_settings_cross_the_harness_as_text() -> None:
         "pretrained": "m",
         "x": 1,
     }
-    settings = Settings.from_metadata(metadata)
+    settings = HarnessSettings.from_metadata(metadata)
     assert settings.scoring == {"judge_url": "http://127.0.0.1:1", "device": "cpu"}
     assert (settings.model_name, settings.run_dir) == ("m", "")
-    assert Settings.from_json(settings.to_json()) == settings
+    assert HarnessSettings.from_json(settings.to_json()) == settings
 
 
 def test_wrong_settings() -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'reference'"):
-        Settings.from_metadata({"profile": "referense"})
+        HarnessSettings.from_metadata({"profile": "referense"})
     for text in ("{", '{"colour": "red"}'):
         with pytest.raises(InputError, match="field 'settings'"):
-            Settings.from_json(text)
+            HarnessSettings.from_json(text)
     with pytest.raises(InputError, match=r"address.*; give --metadata judge_url=URL, profile=offline"):
-        Settings.from_metadata({"profile": "offline", "judge_model": "m"}).scorers()
+        HarnessSettings.from_metadata({"profile": "offline", "judge_model": "m"}).scorers()
 
 
 def test_the_reference_needs_a_judge_and_says_how_to_give_one() -> None:
     with pytest.raises(InputError, match=r"the reference judge needs .*; give --metadata judge_url=URL"):
-        Settings.from_metadata({}).scorers()
+        HarnessSettings.from_metadata({}).scorers()
 
 
 def test_run_folders() -> None:

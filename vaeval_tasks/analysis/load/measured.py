@@ -14,7 +14,8 @@ from vaeval_tasks.analysis.load.source import Source
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.scoring.metric import Direction
 from vaeval_tasks.scoring.registry import direction_of, label_of
-from vaeval_tasks.store.schema import Response, ResponseStatus, Score
+from vaeval_tasks.store.answers import study_answers
+from vaeval_tasks.store.schema import ResponseStatus, Score
 
 __all__ = ["MeasuredMetric", "load_measured"]
 
@@ -97,13 +98,13 @@ def load_measured(source: Source, ratings: Ratings) -> list[MeasuredMetric]:
     scores = run.scores()
     if not scores:
         raise InputError("the run has no scores; run: vaeval score RUN", path=source.path)
-    responses: list[Response] = run.responses()
+    responses = study_answers(run.responses()).values()
     prompts = {name: i for i, name in enumerate(ratings.prompts)}
     configs = {name: i for i, name in enumerate(ratings.data.entities)}
     at = {
         r.response_id: (prompts[r.prompt_id], configs[r.config_id])
         for r in responses
-        if not r.task and r.prompt_id in prompts and r.config_id in configs
+        if r.prompt_id in prompts and r.config_id in configs
     }
     failed = {
         at[r.response_id]: f"the response is {r.status}"

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -20,6 +21,7 @@ from vaeval_tasks.collect.store.database import Database
 from vaeval_tasks.collect.store.tables import Study
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.files import sha256_file
+from vaeval_tasks.store.answers import study_answers
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import Pair, PairKind, Prompt, Response
 
@@ -129,7 +131,7 @@ def import_design(
         before = stored_settings(connection, study)
     settings = merge(before or Settings(study=study), given, answers_exist=bool(started))
     prompts = {p.prompt_id: p for p in run.read("prompts")}
-    responses = {(r.prompt_id, r.config_id): r for r in run.responses()}
+    responses = study_answers(run.responses())
     pairs: list[Pair] = run.read("pairs")
     excluded = _unheard(run, pairs, prompts, responses, on_missing)
     rows = design_tasks([p for p in pairs if p.prompt_id not in excluded], prompts, settings)
@@ -156,6 +158,12 @@ def _unheard(
 ) -> set[str]:
     """Return the prompts that a response without sound spoils."""
     missing: dict[str, str] = {}
+
+    @cache  # a response is in many pairs
+    def heard(prompt_id: str, config_id: str) -> bool:
+        response = responses.get((prompt_id, config_id))
+        return response is not None and response.sound(run.root) is not None
+
     for number, pair in enumerate(pairs, 1):
         if pair.prompt_id not in prompts:
             raise InputError(
@@ -165,10 +173,8 @@ def _unheard(
                 field="prompt_id",
             )
         for config in (pair.a, pair.b):
-            response = responses.get((pair.prompt_id, config))
-            # what has sound is rated as it is, however bad: a long or rambling answer is an answer
-            if response is None or not response.path:
-                missing.setdefault(pair.prompt_id, config)
+            if pair.prompt_id not in missing and not heard(pair.prompt_id, config):
+                missing[pair.prompt_id] = config
     if missing and on_missing == "error":
         prompt_id, config = min(missing.items())
         raise InputError(

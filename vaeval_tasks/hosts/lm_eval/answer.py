@@ -7,14 +7,14 @@ from dataclasses import asdict, dataclass
 
 from vaeval_tasks.errors import InputError
 
-__all__ = ["ANSWER_VERSION", "Answer"]
+__all__ = ["ANSWER_VERSION", "HarnessAnswer"]
 
 ANSWER_VERSION = 1
 _MARK = "vaeval_answer"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class HarnessAnswer:
     """What the harness carries from the model to the metrics."""
 
     text: str = ""
@@ -31,7 +31,7 @@ class Answer:
         return json.dumps({_MARK: ANSWER_VERSION, **asdict(self)}, ensure_ascii=False)
 
     @classmethod
-    def decode(cls, raw: str) -> Answer:
+    def decode(cls, raw: str) -> HarnessAnswer:
         """Read an answer; text that is not one of our answers is the answer's own text.
 
         Raises:

@@ -15,21 +15,22 @@ from typing import TYPE_CHECKING, Any
 from vaeval_tasks import paths
 from vaeval_tasks.errors import InputError, ServiceError
 from vaeval_tasks.files import sha256_bytes, sha256_file
+from vaeval_tasks.generate.ranks import world_size
 from vaeval_tasks.hosts.lm_eval.documents import COLUMNS, FIELDS, document
-from vaeval_tasks.hosts.lm_eval.settings import Settings, world_size
+from vaeval_tasks.hosts.lm_eval.settings import HarnessSettings
 from vaeval_tasks.scoring.suite import HUB_DATASET, TASKS, family
 
 if TYPE_CHECKING:
     import datasets
 
-__all__ = ["Source", "hub_source", "load", "local_source"]
+__all__ = ["HubSource", "hub_source", "load", "local_source"]
 
 BATCH = 16
 """Rows read at once; a row may hold megabytes of sound."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class HubSource:
     """The rows of one config and the revision of the data they are from."""
 
     name: str
@@ -54,7 +55,7 @@ def load(**metadata: Any) -> dict[str, datasets.Dataset]:
     task = _task(metadata)
     path = metadata.get("dataset_path")
     source = hub_source(task, metadata.get("revision")) if path is None else local_source(task, str(path))
-    settings = Settings.from_metadata(metadata).to_json()
+    settings = HarnessSettings.from_metadata(metadata).to_json()
     needs = str(metadata.get("needs", ""))
     docs = [
         document(row, task, needs=needs, revision=source.revision, settings=settings) for row in _checked(source, task)
@@ -80,7 +81,7 @@ def _task(metadata: dict[str, Any]) -> str:
     return stem
 
 
-def local_source(task: str, path: str) -> Source:
+def local_source(task: str, path: str) -> HubSource:
     """Return the rows of a local copy: ``<family>/test_<config>.parquet``, in shards or without the folder too.
 
     Raises:
@@ -102,7 +103,7 @@ def local_source(task: str, path: str) -> Source:
         raise InputError(f"the column is missing; there are {', '.join(names)}", path=files[0], field=missing[0])
     digest = "".join(sha256_file(file) for file in files)
     revision = digest if len(files) == 1 else sha256_bytes(digest.encode())
-    return Source(name=str(files[0]), revision=f"sha256:{revision}", rows=_parquet_rows(files))
+    return HubSource(name=str(files[0]), revision=f"sha256:{revision}", rows=_parquet_rows(files))
 
 
 def _shards(folder: Path, task: str) -> list[Path]:
@@ -117,7 +118,7 @@ def _parquet_rows(files: list[Path]) -> Iterator[dict[str, Any]]:
             yield from batch.to_pylist()
 
 
-def hub_source(task: str, revision: str | None = None) -> Source:
+def hub_source(task: str, revision: str | None = None) -> HubSource:
     """Return the rows of the Hub data set at a commit, which is looked up unless it is given in full.
 
     Raises:
@@ -141,7 +142,7 @@ def hub_source(task: str, revision: str | None = None) -> Source:
     for name, feature in data.features.items():
         if isinstance(feature, datasets.Audio | datasets.Image):
             data = data.cast_column(name, type(feature)(decode=False))
-    return Source(name=HUB_DATASET, revision=str(commit), rows=data.select_columns(COLUMNS))
+    return HubSource(name=HUB_DATASET, revision=str(commit), rows=data.select_columns(COLUMNS))
 
 
 def _is_commit(revision: str | None) -> bool:
@@ -153,7 +154,7 @@ def _commit(api: Any, revision: str | None) -> str:
     return commit
 
 
-def _checked(source: Source, task: str) -> Iterator[dict[str, Any]]:
+def _checked(source: HubSource, task: str) -> Iterator[dict[str, Any]]:
     """The rows, refused where an id comes twice or there are none."""
     seen: set[str] = set()
     for row in source.rows:

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.files import sha256_bytes
-from vaeval_tasks.hosts.lm_eval.answer import Answer
+from vaeval_tasks.generate.ledger import Entry, Ledger
+from vaeval_tasks.generate.ranks import rank
+from vaeval_tasks.hosts.lm_eval.answer import HarnessAnswer
 from vaeval_tasks.hosts.lm_eval.documents import item
-from vaeval_tasks.hosts.lm_eval.journal import journal
-from vaeval_tasks.hosts.lm_eval.settings import Settings, run_folder
+from vaeval_tasks.hosts.lm_eval.settings import HarnessSettings, run_folder
 from vaeval_tasks.scoring.combine import TaskScores
 from vaeval_tasks.scoring.metric import FactorUse
 from vaeval_tasks.scoring.registry import factors
@@ -72,16 +73,16 @@ def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str,
     """
     if not isinstance(results[0], str):
         raise InputError(f"item {doc['item_id']!r}: the model returned {type(results[0]).__name__}, not text")
-    answer = Answer.decode(results[0])
+    answer = HarnessAnswer.decode(results[0])
     if not answer.response_id:
         answer = _keep_text(doc, answer.text)
     record = {"run": answer.run, "response_id": answer.response_id, "settings": doc["settings"]}
     return dict.fromkeys(METRICS, record)
 
 
-def _keep_text(doc: Mapping[str, Any], text: str) -> Answer:
+def _keep_text(doc: Mapping[str, Any], text: str) -> HarnessAnswer:
     """Put the answer of a text-only model into the run folder."""
-    settings = Settings.from_json(doc["settings"])
+    settings = HarnessSettings.from_json(doc["settings"])
     root = run_folder(settings.run_dir, settings.model_name).resolve()
     config = ModelConfig(model=settings.model_name, provider="text")
     key = f"{config.config_id} {doc['task']} {text}".encode()
@@ -94,16 +95,23 @@ def _keep_text(doc: Mapping[str, Any], text: str) -> Answer:
         task=doc["task"],
         created=now(),
     )
-    book = journal(root)
-    book.note("data", doc["task"], doc["revision"])
-    book.add(item(doc), book.find(response.response_id) or response)
-    return Answer(text=text, response_id=response.response_id, run=str(root))
+    ledger = _texts(root)
+    ledger.note("data", doc["task"], doc["revision"])
+    known = response.response_id in ledger.responses
+    ledger.append([Entry(item=item(doc), response=None if known else response)])
+    return HarnessAnswer(text=text, response_id=response.response_id, run=str(root))
+
+
+@cache
+def _texts(root: Path) -> Ledger:
+    """The run folder of a text-only model's answers, which come one by one, read once a process."""
+    return Ledger(RunDir(root), rank=rank())
 
 
 @cache
 def _scorers(settings: str) -> Scorers:
     """The scorers of a run, loaded once a process."""
-    return Settings.from_json(settings).scorers()
+    return HarnessSettings.from_json(settings).scorers()
 
 
 @cache

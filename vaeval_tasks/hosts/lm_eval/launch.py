@@ -19,8 +19,9 @@ import yaml
 
 from vaeval_tasks import paths
 from vaeval_tasks.errors import InputError, UnknownNameError
+from vaeval_tasks.generate.ranks import rank
 from vaeval_tasks.hosts.lm_eval.register import MODELS, register
-from vaeval_tasks.hosts.lm_eval.settings import SCORING, Settings, rank, run_folder
+from vaeval_tasks.hosts.lm_eval.settings import SCORING, HarnessSettings, run_folder
 from vaeval_tasks.scoring.results import read_results
 from vaeval_tasks.scoring.results_text import results_text
 from vaeval_tasks.scoring.suite import FAMILIES, GROUP, TASKS
@@ -146,7 +147,7 @@ def _prepare(parsed: Namespace, config: dict[str, Any]) -> Path:
     root = run_folder(str(metadata.get("run_dir") or model_args.get("run_dir") or ""), name).resolve()
     metadata |= {"run_dir": str(root), "model_name": name}
     if not given.get("predict_only") and _ours(given.get("tasks")):
-        Settings.from_metadata(model_args | metadata).scorers()  # a wrong option shows before hours of answers
+        HarnessSettings.from_metadata(model_args | metadata).scorers()  # a wrong option shows before hours of answers
     if given.get("limit") is not None:
         metadata["limit"] = given["limit"]
     if _speaks(model):

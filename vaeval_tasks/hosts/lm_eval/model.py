@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
-import atexit
 import inspect
 import json
+import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from datetime import timedelta
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lm_eval.api.model import LM
-from tqdm import tqdm
 
-from vaeval_tasks.audio import Clip, wav_bytes
 from vaeval_tasks.errors import InputError, UnknownNameError
-from vaeval_tasks.files import sha256_bytes, write_bytes
-from vaeval_tasks.generate.kept import append_exchanges, keep_sounds
-from vaeval_tasks.hosts.lm_eval.answer import Answer
-from vaeval_tasks.hosts.lm_eval.dialogue import Outcome, hold
+from vaeval_tasks.files import sha256_bytes
+from vaeval_tasks.generate.dialogue import Asked
+from vaeval_tasks.generate.ledger import Ledger, open_for_asking
+from vaeval_tasks.generate.plan import AskingPlan
+from vaeval_tasks.generate.ranks import group, rank, world_size
+from vaeval_tasks.generate.runner import generate
+from vaeval_tasks.generate.unit import AskingUnit
+from vaeval_tasks.hosts.lm_eval.answer import HarnessAnswer
 from vaeval_tasks.hosts.lm_eval.documents import item
-from vaeval_tasks.hosts.lm_eval.journal import journal
-from vaeval_tasks.hosts.lm_eval.settings import rank, run_folder, world_size
-from vaeval_tasks.models.protocol import SpeechModel
+from vaeval_tasks.hosts.lm_eval.settings import run_folder
+from vaeval_tasks.models.clock import Clock
+from vaeval_tasks.models.protocol import SpeechModel, Turn
+from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import ModelConfig, Response, slug
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ class SpeechLM(LM):
     """
 
     MULTIMODAL = True
+    clock = Clock()
+    """Measures waits and time limits."""
 
     def __init__(
         self,
@@ -73,7 +76,6 @@ class SpeechLM(LM):
         self.concurrency, self.seed = int(concurrency), int(seed)
         self._rank, self._world_size = rank(), world_size()
         self._device = "cpu"  # of the harness's own counts, which are gathered by gloo
-        self._system: SpeechModel | None = None
 
     @classmethod
     def create_from_arg_obj(cls, arg_dict: dict[str, Any], additional_config: dict[str, Any] | None = None) -> SpeechLM:
@@ -108,17 +110,9 @@ class SpeechLM(LM):
         """Make the system ready; called only when there is something to answer."""
         raise NotImplementedError
 
-    async def answer(self, doc: Mapping[str, Any], response_id: str) -> Outcome:
-        """Answer one document."""
-        if self._system is None:
-            self._system = self.open()
-
-        def keep(turn: int, clip: Clip) -> Path:
-            path = self._wav(f"{response_id}-turn{turn + 1}")
-            write_bytes(path, wav_bytes(clip))
-            return path
-
-        return await hold(self._system, self.speech_config, doc, seed=self.seed, keep=keep)
+    def recall(self, unit: AskingUnit) -> Asked | None:
+        """Return an answer that exists already, None where the system must be asked."""
+        return None
 
     def asked(self, doc: Mapping[str, Any]) -> dict[str, Any]:
         """Return everything that an answer depends on; media by the names that their content gave them."""
@@ -142,78 +136,67 @@ class SpeechLM(LM):
         """
         if options := {name for request in requests for name in request.args[1]} - {"until"}:
             raise InputError(f"--gen_kwargs {', '.join(sorted(options))} has no effect here; use --model_args")
-        book = journal(self.run_root)
-        self._note([request.doc for request in requests])
-        ids = [self._response_id(request.doc) for request in requests]
-        # the harness repeats a request to pad a short rank, and for `repeats`: each is answered once
-        pending = {key: request.doc for key, request in zip(ids, requests, strict=True) if not book.answered(key)}
-        if pending:
-            asyncio.run(self._answer_all(pending, quiet=disable_tqdm or self.rank > 0))
-        out = []
-        for key, request in zip(ids, requests, strict=True):
-            out.append(self._encode(key))
-            self.cache_hook.add_partial("generate_until", request.args, out[-1])
+        units = [self._unit(request.doc) for request in requests]
+        with open_for_asking(RunDir(self.run_root)) as ledger:
+            self._note(ledger, [request.doc for request in requests])
+            # the harness repeats a request to pad a short rank, and for `repeats`: each is answered once
+            due = {unit.response_id: unit for unit in units if not ledger.answered(unit.response_id)}
+            plan = AskingPlan(
+                units=tuple(replace(unit, attempts=ledger.attempts(key)) for key, unit in due.items()),
+                sessions={self.speech_config.provider: self.concurrency},
+                rank=ledger.rank,
+            )
+            outcome = generate(
+                ledger,
+                plan,
+                open_system=lambda _: self.open(),
+                recall=self.recall,
+                clock=self.clock,
+                quiet=disable_tqdm or ledger.rank > 0 or not due,
+            )
+            for error in outcome.stopped.values():
+                raise error
+            out = [self._encode(ledger.responses[unit.response_id]) for unit in units]
+        for request, answer in zip(requests, out, strict=True):
+            self.cache_hook.add_partial("generate_until", request.args, answer)
         return out
 
-    async def _answer_all(self, pending: Mapping[str, Mapping[str, Any]], *, quiet: bool) -> None:
-        gate = asyncio.Semaphore(self.concurrency)
-        with tqdm(total=len(pending), desc="answers", unit="item", disable=quiet or None) as bar:
-
-            async def one(response_id: str, doc: Mapping[str, Any]) -> None:
-                async with gate:
-                    self._keep(doc, response_id, await self.answer(doc, response_id))
-                bar.update()
-
-            tasks = [asyncio.create_task(one(response_id, doc)) for response_id, doc in pending.items()]
-            try:
-                await asyncio.gather(*tasks)
-            finally:
-                for task in tasks:
-                    task.cancel()
-                if self._system is not None:
-                    await self._system.close()
-                self._system = None
-
-    def _keep(self, doc: Mapping[str, Any], response_id: str, outcome: Outcome) -> None:
-        response = Response(
+    def _unit(self, doc: Mapping[str, Any]) -> AskingUnit:
+        """What is asked about a document."""
+        key = json.dumps(self.asked(doc), sort_keys=True, default=str)
+        response_id = f"{slug(doc['item_id'])}.{sha256_bytes(key.encode())[:16]}"
+        images = tuple(Path(path) for path in doc["images"])
+        turns = [Turn(role="user", audio=tuple(Path(clip) for clip in clips)) for clips in doc["turns"]]
+        turns[0] = replace(turns[0], images=images)
+        return AskingUnit(
             response_id=response_id,
             prompt_id=doc["item_id"],
-            config_id=self.speech_config.config_id,
-            status=outcome.reply.status,
+            config=self.speech_config,
+            turns=tuple(turns),
+            # mixed with the document's id, so that processes and order do not matter
+            seeds=tuple(zlib.crc32(f"{self.seed} {doc['item_id']} {turn}".encode()) for turn in range(len(turns))),
             task=doc["task"],
-            turn_texts=outcome.turn_texts,
+            system_prompt=doc["system_prompt"],
+            role_audio=Path(doc["role_audio"]) if doc["role_audio"] else None,
+            item=item(doc),
+            stem=response_id,
         )
-        run = journal(self.run_root).run
-        response = keep_sounds(run, response, outcome.reply, name=response_id, rank=self._rank)
-        append_exchanges(run, [(response, outcome.reply)], rank=self._rank)
-        journal(self.run_root).add(item(doc), response)
 
-    def _encode(self, response_id: str) -> str:
-        response = journal(self.run_root).find(response_id)
-        if response is None:
-            raise InputError(f"the answer {response_id!r} is not in the run folder", path=self.run_root)
-        return Answer(
+    def _encode(self, response: Response) -> str:
+        return HarnessAnswer(
             text=response.text,
             audio=str(self.run_root / response.path) if response.path else "",
             status=response.status.value,
-            response_id=response_id,
+            response_id=response.response_id,
             run=str(self.run_root),
         ).encode()
 
-    def _response_id(self, doc: Mapping[str, Any]) -> str:
-        key = json.dumps(self.asked(doc), sort_keys=True, default=str)
-        return f"{slug(doc['item_id'])}.{sha256_bytes(key.encode())[:16]}"
-
-    def _note(self, docs: Sequence[Mapping[str, Any]]) -> None:
+    def _note(self, ledger: Ledger, docs: Sequence[Mapping[str, Any]]) -> None:
         config = asdict(self.speech_config)
         digest = sha256_bytes(json.dumps(config, sort_keys=True, default=str).encode())
-        book = journal(self.run_root)
-        book.note("configs", self.speech_config.config_id, {**config, "seed": self.seed, "sha256": digest})
+        ledger.note("configs", self.speech_config.config_id, {**config, "seed": self.seed, "sha256": digest})
         for task, revision in sorted({(doc["task"], doc["revision"]) for doc in docs}):
-            book.note("data", task, revision)
-
-    def _wav(self, name: str) -> Path:
-        return journal(self.run_root).run.response_audio / f"{name}.wav"
+            ledger.note("data", task, revision)
 
     def loglikelihood(self, requests: list[Instance]) -> list[tuple[float, bool]]:
         """Refuse: a system that speaks gives no probabilities of texts."""
@@ -241,7 +224,7 @@ class SpeechLM(LM):
         import torch
 
         parts = [torch.zeros_like(tensor) for _ in range(self.world_size)]
-        _group().all_gather(parts, tensor)
+        group().all_gather(parts, tensor)
         return torch.stack(parts)
 
     def gather_object(self, obj: Any, dst: int = 0) -> list[Any] | None:
@@ -249,21 +232,10 @@ class SpeechLM(LM):
         if self.world_size == 1:
             return [obj]
         parts = [None] * self.world_size if self.rank == dst else None
-        _group().gather_object(obj, parts, dst=dst)
+        group().gather_object(obj, parts, dst=dst)
         return parts
 
     def barrier(self) -> None:
         """Wait for the other processes."""
         if self.world_size > 1:
-            _group().barrier()
-
-
-def _group() -> Any:
-    """``torch.distributed``, joined by this process. gloo: what is gathered is small and on the CPU."""
-    import torch.distributed
-
-    if not torch.distributed.is_initialized():
-        # one process may still wait for its last answers long after the others
-        torch.distributed.init_process_group("gloo", timeout=timedelta(days=30))
-        atexit.register(torch.distributed.destroy_process_group)
-    return torch.distributed
+            group().barrier()

@@ -9,10 +9,11 @@ from typing import Any
 from vaeval_tasks.audio import read_audio
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.files import sha256_file
-from vaeval_tasks.hosts.lm_eval.dialogue import Outcome
+from vaeval_tasks.generate.dialogue import Asked
+from vaeval_tasks.generate.unit import AskingUnit
 from vaeval_tasks.hosts.lm_eval.model import SpeechLM
 from vaeval_tasks.models.protocol import Reply
-from vaeval_tasks.scoring.results import latest
+from vaeval_tasks.store.answers import latest
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import ModelConfig, Response, ResponseStatus
 
@@ -44,25 +45,25 @@ class ReplayLM(SpeechLM):
 
     def asked(self, doc: Mapping[str, Any]) -> dict[str, Any]:
         """Return what an answer depends on: also the files that it comes from."""
-        wav, text = self._files(doc)
+        wav, text = self._files(doc["task"], doc["item_id"])
         files = [sha256_file(path) if path.is_file() else "" for path in (wav, text)]
         recorded = self._recorded.get((doc["task"], doc["item_id"]))
         return {**super().asked(doc), "files": files, "recorded": recorded.response_id if recorded else ""}
 
-    async def answer(self, doc: Mapping[str, Any], response_id: str) -> Outcome:
+    def recall(self, unit: AskingUnit) -> Asked:
         """Look the answer up."""
-        recorded = self._recorded.get((doc["task"], doc["item_id"]))
+        recorded = self._recorded.get((unit.task, unit.prompt_id))
         if recorded is not None:
             return self._from_run(recorded)
-        wav, text = self._files(doc)
+        wav, text = self._files(unit.task, unit.prompt_id)
         words = text.read_text(encoding="utf-8").strip() if text.is_file() else ""
         if not wav.is_file():
             reason = "" if words else f"no {wav.name} in {self.source}"
             status = ResponseStatus.ok if words else ResponseStatus.empty
-            return Outcome(reply=Reply(status=status, text=words, error=reason))
-        return Outcome(reply=Reply(status=ResponseStatus.ok, text=words, audio=read_audio(wav)))
+            return Asked(reply=Reply(status=status, text=words, error=reason))
+        return Asked(reply=Reply(status=ResponseStatus.ok, text=words, audio=read_audio(wav)))
 
-    def _from_run(self, recorded: Response) -> Outcome:
+    def _from_run(self, recorded: Response) -> Asked:
         reply = Reply(
             status=recorded.status,
             text=recorded.text,
@@ -73,14 +74,14 @@ class ReplayLM(SpeechLM):
             first_audio_s=recorded.first_audio_s,
             total_s=recorded.total_s,
         )
-        return Outcome(reply=reply, turn_texts=recorded.turn_texts)
+        return Asked(reply=reply, turn=recorded.turn, turn_texts=recorded.turn_texts)
 
-    def _files(self, doc: Mapping[str, Any]) -> tuple[Path, Path]:
+    def _files(self, task: str, item_id: str) -> tuple[Path, Path]:
         """Where the WAV and the text of a document's answer are, or would be."""
-        folder = self.source / doc["task"]
+        folder = self.source / task
         if not folder.is_dir():
             folder = self.source
-        return folder / f"{doc['item_id']}.wav", folder / f"{doc['item_id']}.txt"
+        return folder / f"{item_id}.wav", folder / f"{item_id}.txt"
 
 
 def _recorded(run: RunDir, config_id: str) -> dict[tuple[str, str], Response]:

@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,7 +24,7 @@ from vaeval_tasks.store.schema import slug
 if TYPE_CHECKING:
     from vaeval_tasks.metrics.profiles import Scorers
 
-__all__ = ["SCORING", "Settings", "rank", "run_folder", "world_size"]
+__all__ = ["SCORING", "HarnessSettings", "run_folder"]
 
 SCORING = (
     *("judge_url", "judge_model", "judge_prompts", "utmos_path", "asr_model", "speaker_path", "emotion_path"),
@@ -36,23 +35,13 @@ SCORING = (
 A scorer of somebody else's is given by its role: ``speech=package.module:Class``."""
 
 
-def rank() -> int:
-    """Return this process's number among those that torchrun or accelerate started, 0 where there is one."""
-    return int(os.environ.get("RANK", "0"))
-
-
-def world_size() -> int:
-    """Return how many processes torchrun or accelerate started."""
-    return int(os.environ.get("WORLD_SIZE", "1"))
-
-
 def run_folder(run_dir: str, model_name: str) -> Path:
     """Return the run folder: the one that was asked for, or ``vaeval-runs/<model>`` in the working directory."""
     return Path(run_dir).expanduser() if run_dir else Path("vaeval-runs") / (slug(model_name) or "model")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class HarnessSettings:
     """What the hooks need to know; it crosses lm-eval as JSON text inside each document."""
 
     run_dir: str = ""
@@ -64,7 +53,7 @@ class Settings:
     """Keyword arguments of ``load_scorers``."""
 
     @classmethod
-    def from_metadata(cls, metadata: Mapping[str, Any]) -> Settings:
+    def from_metadata(cls, metadata: Mapping[str, Any]) -> HarnessSettings:
         """Pick our settings out of the harness's metadata.
 
         Raises:
@@ -106,7 +95,7 @@ class Settings:
         return json.dumps({name: getattr(self, name) for name in names}, sort_keys=True)
 
     @classmethod
-    def from_json(cls, text: str) -> Settings:
+    def from_json(cls, text: str) -> HarnessSettings:
         """Read what :meth:`to_json` wrote.
 
         Raises:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from vaeval_tasks.errors import InputError, UnknownNameError
-from vaeval_tasks.generate.retry import Patient
 from vaeval_tasks.hosts.lm_eval.model import SpeechLM
 from vaeval_tasks.models.configs import select
 from vaeval_tasks.models.protocol import SpeechModel
@@ -44,13 +43,13 @@ class _ProviderLM(SpeechLM):
         return found
 
     def open(self) -> SpeechModel:
-        """Return the adapter; it asks again where that is allowed.
+        """Return the adapter.
 
         Raises:
             InputError: a key or an address is missing.
         """
         check_access(self.speech_config)
-        return Patient(create_model(self.speech_config))
+        return create_model(self.speech_config)
 
 
 def _the_one(name: str, argument: str, config_id: str = "") -> ModelConfig:

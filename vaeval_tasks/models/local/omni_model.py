@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from vaeval_tasks.audio import Clip
-from vaeval_tasks.errors import InputError, MissingDependencyError, MissingWeightsError, ServiceError, UnknownNameError
+from vaeval_tasks.errors import MissingDependencyError, MissingWeightsError, ServiceError, UnknownNameError
 from vaeval_tasks.models.local.omni_processor import (
     AudioOnlyProcessor,
     OmniInput,
@@ -105,7 +105,7 @@ class OmniModel:
         Raises:
             MissingDependencyError: transformers or Accelerate is missing.
             MissingWeightsError: there is no such checkpoint.
-            InputError: it is not a Qwen-Omni.
+            UnknownNameError: it is not a Qwen-Omni.
         """
         try:
             import transformers
@@ -119,7 +119,7 @@ class OmniModel:
             reason = str(error).splitlines()[0]
             raise MissingWeightsError(f"{path}: neither a model folder nor a model of the Hub ({reason})") from None
         if config.model_type not in _KINDS:
-            raise InputError(f"{path}: is a {config.model_type!r}; known are {', '.join(sorted(_KINDS))}")
+            raise UnknownNameError("kind of Omni model", config.model_type, _KINDS, where=str(path))
         kind = _KINDS[config.model_type]
         extra = {"attn_implementation": attn_implementation} if attn_implementation else {}
         model = getattr(transformers, kind.model_class).from_pretrained(

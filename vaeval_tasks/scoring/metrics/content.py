@@ -13,7 +13,6 @@ from vaeval_tasks.scoring.metric import (
     own_text,
 )
 from vaeval_tasks.scoring.suite import DIALOGUE_TASK
-from vaeval_tasks.store.schema import ResponseStatus
 
 __all__ = ["METRICS"]
 
@@ -30,7 +29,7 @@ def _content(batch: ScoringBatch) -> list[Scored]:
 def _answer(job: ScoringJob, batch: ScoringBatch) -> str:
     """What the judge reads: the model's own text, or the transcript of sound that came without; empty for none."""
     response = job.response
-    if response.status in (ResponseStatus.error, ResponseStatus.timeout):
+    if response.status.failed:
         return ""
     text = own_text(response) or batch.detail(job, "wer")
     if job.item.task != DIALOGUE_TASK or len(response.turn_texts) < 2 or not text:

@@ -26,8 +26,9 @@ __all__ = ["METRICS"]
 
 
 def _audible(batch: ScoringBatch) -> list[Scored]:
-    clips = [batch.clip(job) for job in batch.jobs]
-    return [Scored(value=float(clip is not None and not clip.silent)) for clip in clips]
+    for job in batch.jobs:
+        batch.clip(job)  # a file that is gone is an error here, not an answer without sound
+    return [Scored(value=float(job.response.sound(batch.root) is not None)) for job in batch.jobs]
 
 
 def _mos(batch: ScoringBatch) -> list[Scored]:
