@@ -13,8 +13,9 @@ from vaeval_tasks.errors import InputError
 from vaeval_tasks.metrics import profiles
 from vaeval_tasks.metrics.backends import Scored
 from vaeval_tasks.metrics.profiles import Scorers
-from vaeval_tasks.scoring.results import changed_scorers, latest, read_results, score_run
+from vaeval_tasks.scoring.results import changed_scorers, read_results, score_run
 from vaeval_tasks.scoring.results_text import results_text
+from vaeval_tasks.store.answers import latest
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import CHECK_PREFIX, Item, Response, ResponseStatus
 

@@ -6,14 +6,9 @@ from pathlib import Path
 
 import click
 
-from vaeval_tasks.generate.ledger import open_for_asking
-from vaeval_tasks.generate.plan import AskingPlan, keep_configs, make_plan, parse_sessions, settle_configs
-from vaeval_tasks.generate.progress import FOLLOWED
-from vaeval_tasks.generate.ranks import rank, wait_for_all, world_size
-from vaeval_tasks.generate.runner import compact, stopped_error
-from vaeval_tasks.generate.runner import generate as ask_all
+from vaeval_tasks.generate.plan import AskingPlan, make_plan, parse_sessions, settle_configs
+from vaeval_tasks.generate.runner import generate_study, stopped_error
 from vaeval_tasks.models.configs import select
-from vaeval_tasks.models.providers import check_access
 from vaeval_tasks.store.run import RunDir
 
 __all__ = ["generate"]
@@ -64,34 +59,24 @@ def generate(
     Example: vaeval generate study --config 'gpt-realtime-2.1/*' --config mine.yaml
     """
     folder = RunDir.existing(run)
-    chosen = settle_configs(folder, select(configs))
-    plan = make_plan(
+    named, limits = select(configs), parse_sessions(sessions)
+    if dry_run:
+        chosen = settle_configs(folder, named)
+        _print_plan(make_plan(folder, chosen, limits=limits, limit=limit, retry_failed=retry_failed))
+        return
+    outcome = generate_study(
         folder,
-        chosen,
-        limits=parse_sessions(sessions),
+        named,
+        limits=limits,
         limit=limit,
         retry_failed=retry_failed,
         seed=seed,
-        rank=rank(),
-        world=world_size(),
+        processes=processes,
     )
-    if dry_run:
-        _print_plan(plan)
-        return
-    for config in {unit.config.config_id: unit.config for unit in plan.units}.values():
-        check_access(config)
-    if rank() == 0:
-        keep_configs(folder, chosen)
-    with open_for_asking(folder) as ledger:
-        outcome = ask_all(ledger, plan, processes=processes)
-    wait_for_all()
-    if rank() == 0:
-        compact(folder)
     counts = ", ".join(f"{n} {status}" for status, n in sorted(outcome.statuses.items())) or "nothing was left to ask"
     click.echo(f"{folder.root}: {counts}")
     if outcome.stopped:
-        left = len(plan.units) - sum(n for status, n in outcome.statuses.items() if status != FOLLOWED)
-        raise stopped_error(outcome, left)
+        raise stopped_error(outcome)
 
 
 def _print_plan(plan: AskingPlan) -> None:

@@ -26,6 +26,8 @@ class AskingOutcome:
     """Responses of this run by status, and attempts that another followed (:data:`FOLLOWED`)."""
     stopped: dict[str, VaevalError] = field(default_factory=dict)
     """Configurations that could not go on, and why."""
+    left: int = 0
+    """Responses that are still to come."""
 
 
 class AskingProgress:
@@ -33,6 +35,7 @@ class AskingProgress:
 
     def __init__(self, total: int, *, quiet: bool = False) -> None:
         self.statuses: Counter[str] = Counter()
+        self._total = total
         self._bar = tqdm(total=total, desc="responses", unit="response", disable=quiet or None)
 
     def __enter__(self) -> Self:
@@ -42,6 +45,11 @@ class AskingProgress:
         self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
     ) -> None:
         self._bar.close()
+
+    def outcome(self, stopped: dict[str, VaevalError]) -> AskingOutcome:
+        """Return what came, and how much did not."""
+        done = self.statuses.total() - self.statuses[FOLLOWED]
+        return AskingOutcome(+self.statuses, stopped, self._total - done)
 
     def count(self, kind: str) -> None:
         """Count a response by its status, or an attempt that another follows."""

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from vaeval_tasks.errors import ServiceError
 from vaeval_tasks.generate.engine import Open, Recall, ask_plan
-from vaeval_tasks.generate.ledger import Ledger
-from vaeval_tasks.generate.plan import AskingPlan
+from vaeval_tasks.generate.ledger import Ledger, open_for_asking
+from vaeval_tasks.generate.plan import AskingPlan, keep_configs, make_plan, settle_configs
 from vaeval_tasks.generate.processes import ask_in_processes
 from vaeval_tasks.generate.progress import AskingOutcome, AskingProgress
+from vaeval_tasks.generate.ranks import wait_for_all, world_size
 from vaeval_tasks.generate.store import UnwritableError
 from vaeval_tasks.models.clock import Clock
-from vaeval_tasks.models.providers import create_model
+from vaeval_tasks.models.providers import check_access, create_model
 from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.store.schema import ModelConfig
 
-__all__ = ["compact", "generate", "stopped_error"]
+__all__ = ["generate", "generate_study", "stopped_error"]
 
 T = TypeVar("T")
 
@@ -64,7 +66,7 @@ def generate(
         else:
             parts = plan.split(processes)
             stopped = ask_in_processes(ledger.run, parts, clock=clock, count=progress.count, open_system=open_system)
-    return AskingOutcome(progress.statuses, stopped)
+    return progress.outcome(stopped)
 
 
 def _run(work: Coroutine[Any, Any, T]) -> T:
@@ -90,21 +92,63 @@ def _run(work: Coroutine[Any, Any, T]) -> T:
             raise
 
 
-def compact(run: RunDir) -> None:
-    """Write the log into ``responses.parquet``; the log stays, as the history of the run.
+def generate_study(
+    run: RunDir,
+    configs: Sequence[ModelConfig] = (),
+    *,
+    limits: Mapping[str, int] | None = None,
+    limit: int | None = None,
+    retry_failed: bool = False,
+    seed: int = 0,
+    processes: int = 1,
+    clock: Clock | None = None,
+    quiet: bool = False,
+) -> AskingOutcome:
+    """Ask for a response of each configuration to each prompt of a study, and write the table of them.
+
+    A run that was stopped goes on where it was. The processes that torchrun started share the work.
+
+    Args:
+        run: the run folder with its prompts.
+        configs: the configurations; by default those that the run has used before.
+        limits: sessions at once per provider, see :func:`vaeval_tasks.generate.plan.parse_sessions`.
+        limit: only the first so many prompts.
+        retry_failed: ask again for responses that timed out or failed.
+        seed: of local sampling.
+        processes: see :func:`generate`.
+        clock: see :func:`generate`.
+        quiet: see :func:`generate`.
 
     Raises:
-        UnwritableError: the disk is full or cannot be written.
+        InputError: there are no prompts, a configuration differs from an earlier one of its name, a key is missing, or
+            the disk is full.
     """
+    with open_for_asking(run) as ledger:
+        chosen = settle_configs(run, configs)
+        options: dict[str, Any] = {"limits": limits, "limit": limit, "retry_failed": retry_failed, "seed": seed}
+        plan = make_plan(run, chosen, **options, rank=ledger.rank, world=world_size())
+        for config in {unit.config.config_id: unit.config for unit in plan.units}.values():
+            check_access(config)
+        if ledger.rank == 0:
+            keep_configs(run, chosen)
+        outcome = generate(ledger, plan, clock=clock, processes=processes, quiet=quiet)
+        wait_for_all()
+        if ledger.rank == 0:
+            _compact(run)
+    return outcome
+
+
+def _compact(run: RunDir) -> None:
+    """Write the log into ``responses.parquet``; the log stays, as the history of the run."""
     try:
         run.write("responses", run.responses(), made_by="vaeval generate", inputs=("prompts",))
     except OSError as error:
         raise UnwritableError(run.root, error) from None
 
 
-def stopped_error(outcome: AskingOutcome, left: int) -> ServiceError:
+def stopped_error(outcome: AskingOutcome) -> ServiceError:
     """Return one line about the configurations that were stopped."""
     first = next(iter(outcome.stopped.values()))
     _, *others = outcome.stopped
     more = f" Also stopped: {', '.join(others)}." if others else ""
-    return ServiceError(f"{first}.{more} {left} responses are still to come; run the same command again")
+    return ServiceError(f"{first}.{more} {outcome.left} responses are still to come; run the same command again")
