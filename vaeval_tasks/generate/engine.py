@@ -28,7 +28,7 @@ from vaeval_tasks.models.speech_in import with_files
 from vaeval_tasks.models.turn import unexpected
 from vaeval_tasks.store.schema import ModelConfig, Response, ResponseStatus
 
-__all__ = ["Asking", "Open", "Recall", "ask_plan"]
+__all__ = ["Asking", "Open", "Recall"]
 
 _GAP_S = 0.004
 """Between two requests: about what one costs this process. Sessions that begin together stay together, are all done
@@ -43,7 +43,7 @@ Recall = Callable[[AskingUnit], Asked | None]
 
 
 class Asking:
-    """Asks systems and keeps what they answer, in a running event loop.
+    """Asks systems and keeps what they answer, in a running event loop: a whole plan, or unit by unit.
 
     A host with a loop of its own awaits :meth:`answer` for each unit::
 
@@ -153,7 +153,24 @@ class Asking:
         self._count(response.status.value)
         return response
 
-    async def work(self, units: deque[AskingUnit]) -> None:
+    async def answer_all(self, plan: AskingPlan) -> dict[str, VaevalError]:
+        """Open, ask for every response of a plan, and close.
+
+        Returns:
+            The configurations that were stopped: their key, model, voice or address was refused, or nobody was there.
+
+        Raises:
+            UnwritableError: the disk is full or cannot be written.
+        """
+        async with self:
+            workers = []
+            for name, sessions in plan.sessions.items():
+                units = deque(unit for unit in plan.units if unit.config.provider == name)
+                workers += [self._work(units) for _ in range(min(sessions, len(units)))]
+            await _all(workers)
+        return self.stopped
+
+    async def _work(self, units: deque[AskingUnit]) -> None:
         """Ask one unit after another. The last answer is saved while the next is being asked for."""
         saving: asyncio.Task[Response] | None = None
         try:
@@ -222,38 +239,3 @@ async def _all(workers: Iterable[Awaitable[None]]) -> None:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def ask_plan(
-    ledger: Ledger,
-    plan: AskingPlan,
-    *,
-    clock: Clock,
-    count: Callable[[str], object],
-    open_system: Open = create_model,
-    recall: Recall | None = None,
-) -> dict[str, VaevalError]:
-    """Ask for every response of a plan, until each is there, every configuration is stopped, or the disk is full.
-
-    Args:
-        ledger: the run folder.
-        plan: what to ask.
-        clock: see :class:`Asking`.
-        count: likewise.
-        open_system: likewise.
-        recall: likewise.
-
-    Returns:
-        The configurations that were stopped because their key, model, voice or address was refused or nobody was
-        there.
-
-    Raises:
-        UnwritableError: the disk is full or cannot be written.
-    """
-    async with Asking(ledger, open_system=open_system, recall=recall, clock=clock, count=count) as asking:
-        workers = []
-        for name, sessions in plan.sessions.items():
-            units = deque(unit for unit in plan.units if unit.config.provider == name)
-            workers += [asking.work(units) for _ in range(min(sessions, len(units)))]
-        await _all(workers)
-    return asking.stopped

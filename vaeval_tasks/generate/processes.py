@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, cast
 
 from vaeval_tasks.errors import InputError, VaevalError
-from vaeval_tasks.generate.engine import Open, ask_plan
+from vaeval_tasks.generate.engine import Asking, Open
 from vaeval_tasks.generate.ledger import Ledger
 from vaeval_tasks.generate.plan import AskingPlan
 from vaeval_tasks.models.clock import Clock
@@ -40,7 +40,7 @@ def ask_in_processes(
         open_system: makes an adapter ready; a function of a module.
 
     Returns:
-        The configurations that were stopped, as :func:`vaeval_tasks.generate.engine.ask_plan` does.
+        The configurations that were stopped, as :meth:`vaeval_tasks.generate.engine.Asking.answer_all` does.
 
     Raises:
         InputError: the disk is full or cannot be written.
@@ -115,8 +115,8 @@ def _work(pipe: Connection, run: RunDir, part: AskingPlan, clock: Clock, open_sy
 async def _until_the_pipe_closes(
     pipe: Connection, run: RunDir, part: AskingPlan, clock: Clock, open_system: Open
 ) -> None:
-    ledger = Ledger(run, rank=part.rank)
-    asking = asyncio.ensure_future(ask_plan(ledger, part, clock=clock, count=pipe.send, open_system=open_system))
+    asks = Asking(Ledger(run, rank=part.rank), open_system=open_system, clock=clock, count=pipe.send)
+    asking = asyncio.ensure_future(asks.answer_all(part))
     loop = asyncio.get_running_loop()
 
     def stop() -> None:

@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from vaeval_tasks.errors import ServiceError
-from vaeval_tasks.generate.engine import Open, Recall, ask_plan
+from vaeval_tasks.generate.engine import Asking, Open, Recall
 from vaeval_tasks.generate.ledger import Ledger, open_for_asking
 from vaeval_tasks.generate.plan import AskingPlan, keep_configs, make_plan, settle_configs
 from vaeval_tasks.generate.processes import ask_in_processes
@@ -59,10 +59,8 @@ def generate(
     clock = clock or Clock()
     with AskingProgress(len(plan.units), quiet=quiet) as progress:
         if processes == 1:
-            asking = ask_plan(
-                ledger, plan, clock=clock, count=progress.count, open_system=open_system, recall=recall
-            )  # fmt: skip
-            stopped = _run(asking)
+            asking = Asking(ledger, open_system=open_system, recall=recall, clock=clock, count=progress.count)
+            stopped = _run(asking.answer_all(plan))
         else:
             parts = plan.split(processes)
             stopped = ask_in_processes(ledger.run, parts, clock=clock, count=progress.count, open_system=open_system)
