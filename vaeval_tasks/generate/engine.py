@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import json
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
@@ -16,10 +15,10 @@ from typing import Self
 from vaeval_tasks.errors import InputError, VaevalError
 from vaeval_tasks.files import sha256_file
 from vaeval_tasks.generate.dialogue import Asked, KeptAs, hold, in_process
-from vaeval_tasks.generate.ledger import Ledger
+from vaeval_tasks.generate.ledger import NO_ROOM, Ledger, UnwritableError
 from vaeval_tasks.generate.plan import AskingPlan
 from vaeval_tasks.generate.progress import FOLLOWED
-from vaeval_tasks.generate.store import Store, UnwritableError
+from vaeval_tasks.generate.store import Store
 from vaeval_tasks.generate.unit import AskingUnit
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.protocol import Reply, SpeechModel
@@ -136,7 +135,7 @@ class Asking:
             self.stopped.setdefault(config.config_id, error)
             return None
         except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            if error.errno in NO_ROOM:
                 raise UnwritableError(self._ledger.run.root, error) from None
             why = unexpected(error)
         except Exception as error:  # one malformed reply is a fault of this response, not the end of the run

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
+from vaeval_tasks.errors import InputError
 from vaeval_tasks.generate.ranks import rank
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import Item, Response
 from vaeval_tasks.store.tables import append_jsonl, append_lines
 
-__all__ = ["Entry", "Ledger", "open_for_asking"]
+__all__ = ["NO_ROOM", "Entry", "Ledger", "UnwritableError", "open_for_asking"]
+
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
+"""What the system says of a disk that is full."""
+
+
+class UnwritableError(InputError):
+    """The disk is full or cannot be written: nobody can go on asking."""
+
+    def __init__(self, root: Path, error: OSError) -> None:
+        super().__init__(
+            f"cannot be written ({error.strerror or error}); make room and run the same command again: finished "
+            "responses are kept",
+            path=root,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,5 +109,14 @@ class Ledger:
 
 @contextmanager
 def open_for_asking(run: RunDir) -> Iterator[Ledger]:
-    """Open a run folder to ask for responses; every host comes through here, so a lock on the run belongs here."""
-    yield Ledger(run, rank=rank())
+    """Open a run folder to ask for responses; every host comes through here, so a lock on the run belongs here.
+
+    Raises:
+        UnwritableError: the disk is full or cannot be written.
+    """
+    try:
+        yield Ledger(run, rank=rank())
+    except OSError as error:
+        if error.errno in NO_ROOM | {errno.EROFS, errno.EACCES}:
+            raise UnwritableError(run.root, error) from None
+        raise

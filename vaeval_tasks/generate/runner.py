@@ -14,7 +14,6 @@ from vaeval_tasks.generate.plan import AskingPlan, keep_configs, make_plan, sett
 from vaeval_tasks.generate.processes import ask_in_processes
 from vaeval_tasks.generate.progress import AskingOutcome, AskingProgress
 from vaeval_tasks.generate.ranks import wait_for_all, world_size
-from vaeval_tasks.generate.store import UnwritableError
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.providers import check_access, create_model
 from vaeval_tasks.store.run import RunDir
@@ -132,16 +131,9 @@ def generate_study(
         outcome = generate(ledger, plan, clock=clock, processes=processes, quiet=quiet)
         wait_for_all()
         if ledger.rank == 0:
-            _compact(run)
+            # the log stays, as the history of the run
+            run.write("responses", run.responses(), made_by="vaeval generate", inputs=("prompts",))
     return outcome
-
-
-def _compact(run: RunDir) -> None:
-    """Write the log into ``responses.parquet``; the log stays, as the history of the run."""
-    try:
-        run.write("responses", run.responses(), made_by="vaeval generate", inputs=("prompts",))
-    except OSError as error:
-        raise UnwritableError(run.root, error) from None
 
 
 def stopped_error(outcome: AskingOutcome) -> ServiceError:

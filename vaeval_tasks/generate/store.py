@@ -5,32 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
 
-from vaeval_tasks.errors import InputError
 from vaeval_tasks.generate.dialogue import Asked, KeptAs
 from vaeval_tasks.generate.kept import exchange_line, keep_sounds
-from vaeval_tasks.generate.ledger import Entry, Ledger
+from vaeval_tasks.generate.ledger import Entry, Ledger, UnwritableError
 from vaeval_tasks.generate.unit import AskingUnit
 from vaeval_tasks.models.protocol import Reply
 from vaeval_tasks.models.turn import unexpected
 from vaeval_tasks.store.schema import Response, ResponseStatus
 from vaeval_tasks.store.tables import from_row, to_row
 
-__all__ = ["Store", "UnwritableError"]
-
-
-class UnwritableError(InputError):
-    """The disk is full or cannot be written: nobody can go on asking."""
-
-    def __init__(self, root: Path, error: OSError) -> None:
-        super().__init__(
-            f"cannot be written ({error.strerror or error}); make room and run the same command again: finished "
-            "responses are kept",
-            path=root,
-        )
+__all__ = ["Store"]
 
 
 @dataclass(slots=True, eq=False)
@@ -147,12 +134,9 @@ class Store:
             attempts=asked.attempts,
         )
         response = keep_sounds(self._ledger.run, bare, reply, name=name, rank=self._ledger.rank)
-        line, exchange = (
-            json.dumps(to_row(response), allow_nan=False, ensure_ascii=False),
-            exchange_line(response, reply),
-        )
-        f"{line}{exchange}".encode()
-        from_row(Response, json.loads(line), path=self._ledger.run.responses_log, number=0)
+        row, exchange = to_row(response), exchange_line(response, reply)
+        f"{json.dumps(row, ensure_ascii=False, allow_nan=False)}{exchange}".encode()
+        from_row(Response, row, path=self._ledger.run.responses_log, number=0)
         waiting.response = response
         return Entry(
             response=response if waiting.kept_as is KeptAs.answer else None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import importlib
 import json
 import shutil
@@ -18,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from vaeval_tasks.errors import InputError, ServiceError
+from vaeval_tasks.errors import InputError, ServiceError, VaevalError
 from vaeval_tasks.hosts.lm_eval.dataset import load
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.store.run import RunDir
@@ -149,6 +150,34 @@ def test_a_refusal_ends_the_harness_with_its_own_line(tmp_path, doors):
 
     with pytest.raises(ServiceError, match="the key was refused"):
         doors.lm_eval(tmp_path, Refused())
+    assert RunDir(tmp_path).responses() == []
+
+
+@pytest.mark.parametrize("log", ["responses.jsonl", "attempts.jsonl", "exchanges.jsonl"])
+def test_whichever_log_cannot_be_written_it_is_one_line(tmp_path, doors, door, log):
+    (tmp_path / log).symlink_to("/dev/full")
+    with pytest.raises(InputError, match="No space left on device"):
+        door(tmp_path, doors.Misbehaving("busy", 1))
+
+
+def test_a_full_disk_before_anything_is_asked_is_one_line(tmp_path, doors, monkeypatch):
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(RunDir, "note", full)
+    system = doors.Misbehaving()
+    with pytest.raises(InputError, match="No space left on device"):
+        doors.lm_eval(tmp_path, system)
+    assert system.asked == []
+
+
+def test_an_adapter_that_cannot_be_made_is_one_line(tmp_path, doors, monkeypatch):
+    def broken(self: Any) -> None:
+        raise TypeError("missing an argument")
+
+    monkeypatch.setattr(doors.MisbehavingLM, "open", broken)
+    with pytest.raises(VaevalError, match="tone/default/default: its adapter cannot be made: unexpected TypeError"):
+        doors.lm_eval(tmp_path, doors.Misbehaving())
     assert RunDir(tmp_path).responses() == []
 
 
