@@ -30,9 +30,10 @@ from vaeval_tasks.scoring.registry import (
     metric_table,
     response_metrics,
 )
-from vaeval_tasks.scoring.results import RunResults, latest, read_results, score_run
+from vaeval_tasks.scoring.results import RunResults, read_results, score_run
 from vaeval_tasks.scoring.results_text import results_text
 from vaeval_tasks.stats import Draws
+from vaeval_tasks.store.answers import latest
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import Item, Rating, Response, ResponseStatus
 

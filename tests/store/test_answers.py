@@ -15,7 +15,9 @@ from vaeval_tasks.collect.store import importer
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.judging.panel import JudgeSettings, _tasks
 from vaeval_tasks.report.cards import samples
-from vaeval_tasks.scoring.scores import _clip
+from vaeval_tasks.scoring.metric import ScoringBatch
+from vaeval_tasks.scoring.metrics.sound import _audible
+from vaeval_tasks.scoring.scores import _reader, scoring_jobs
 from vaeval_tasks.store.answers import latest, study_answers
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import Pair, PairKind, Prompt, Response, ResponseStatus
@@ -90,7 +92,10 @@ def board(run: RunDir) -> Iterator[str]:
 
 def scoring(run: RunDir) -> Iterator[str]:
     """``score``."""
-    yield from (r.prompt_id for r in run.responses() if r.config_id == BAD and _clip(r, run) is not None)
+    there = [r for r in run.responses() if r.config_id == BAD and r.prompt_id != "gone"]  # that one is an error here
+    jobs = scoring_jobs(there, [])
+    values = _audible(ScoringBatch(jobs=jobs, backend=None, root=run.root, clip=_reader(run), detail=lambda *_: ""))
+    yield from (job.response.prompt_id for job, scored in zip(jobs, values, strict=True) if scored.value)
 
 
 @pytest.mark.parametrize("user", [design, collection, judge, board, scoring])

@@ -47,9 +47,9 @@ def predictors(
     from vaeval_tasks.analysis.predict.predictor_tables import predictor_tables, predictors_json
     from vaeval_tasks.analysis.predict.predictors import predict
     from vaeval_tasks.scoring.metric import MetricFamily
-    from vaeval_tasks.scoring.results import latest
     from vaeval_tasks.scoring.scores import score_responses, scoring_jobs
     from vaeval_tasks.stats import Draws
+    from vaeval_tasks.store.answers import latest
     from vaeval_tasks.store.run import RunDir
 
     folder = RunDir.existing(run)
