@@ -148,4 +148,4 @@ def test_a_provider_that_wants_a_day_is_not_waited_for():
     clock = waits()
     asked, _, _ = ask(Reply(status=ResponseStatus.error, error="HTTP 429", retry=Retry(after_s=86400)), clock=clock)
     assert clock.slept == []
-    assert asked.reply.error == "HTTP 429 (to be left alone for 86400 s: not waited for)"
+    assert asked.reply.error == "HTTP 429 (to be left alone for 24 h: not waited for)"

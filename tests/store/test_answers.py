@@ -13,7 +13,7 @@ from vaeval_tasks.audio import Clip, audible, write_wav
 from vaeval_tasks.cli import main
 from vaeval_tasks.collect.store import importer
 from vaeval_tasks.errors import InputError
-from vaeval_tasks.judging.panel import JudgeSettings, _tasks
+from vaeval_tasks.judging.pairs import PairJudgeSettings, _tasks
 from vaeval_tasks.report.cards import samples
 from vaeval_tasks.scoring.metric import ScoringBatch
 from vaeval_tasks.scoring.metrics.sound import _audible
@@ -80,7 +80,7 @@ def collection(run: RunDir) -> Iterator[str]:
 
 def judge(run: RunDir) -> Iterator[str]:
     """``judge``."""
-    yield from (task.pair.prompt_id for task in _tasks(run, run.read("pairs"), JudgeSettings(model="m")) if task)
+    yield from (task.pair.prompt_id for task in _tasks(run, run.read("pairs"), PairJudgeSettings()) if task)
 
 
 def board(run: RunDir) -> Iterator[str]:

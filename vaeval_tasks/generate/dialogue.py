@@ -14,14 +14,12 @@ from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.protocol import Conversation, Reply, SpeechModel, Turn
 from vaeval_tasks.models.providers import PROVIDERS
 from vaeval_tasks.models.turn import Timeouts, unexpected, unsupported
+from vaeval_tasks.services.http.retry import LONGEST_ASKED_WAIT_S, next_wait
+from vaeval_tasks.services.http.waits import in_words
 from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
 
 __all__ = ["Asked", "KeptAs", "hold", "in_process"]
 
-_FIRST_WAIT_S = 1.0
-_LONGEST_WAIT_S = 60.0
-_LONGEST_ASKED_WAIT_S = 600.0
-"""A provider that wants to be left alone for longer is not waited for: nobody would know why the run stands still."""
 _UNREACHABLE_RETRIES = 3
 _GRACE_S = 30.0
 """What an adapter may take beyond its own limit of a turn, to say itself what was missing."""
@@ -120,8 +118,8 @@ async def _persist(
                 raise
             reply, at_least, final = Reply(status=ResponseStatus.error, error=str(error)), 0.0, error
             again = retries < _UNREACHABLE_RETRIES
-        if again and at_least > _LONGEST_ASKED_WAIT_S:
-            reply = replace(reply, error=f"{reply.error} (to be left alone for {at_least:.0f} s: not waited for)")
+        if again and at_least > LONGEST_ASKED_WAIT_S:
+            reply = replace(reply, error=f"{reply.error} (to be left alone for {in_words(at_least)}: not waited for)")
             again = False
         if final is not None and not again:
             raise final
@@ -131,7 +129,7 @@ async def _persist(
             return asked
         await keep(asked, KeptAs.failed_attempt)
         before = replace(before, attempts=before.attempts + 1)
-        await clock.sleep(max(at_least, min(_FIRST_WAIT_S * 2.0**retries, _LONGEST_WAIT_S)))
+        await clock.sleep(next_wait(retries, at_least))
         retries += 1
 
 
