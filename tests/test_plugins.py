@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from vaeval_tasks.errors import InputError, PluginError, UnknownNameError
-from vaeval_tasks.plugins import PluginGroup, fault, find, installed
+from vaeval_tasks.errors import InputError, PluginError, UnknownNameError, fault
+from vaeval_tasks.plugins import PluginGroup, find, installed
 
 
 @pytest.fixture

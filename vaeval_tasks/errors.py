@@ -29,6 +29,7 @@ __all__ = [
     "ServiceError",
     "UnknownNameError",
     "VaevalError",
+    "fault",
 ]
 
 
@@ -106,3 +107,15 @@ class PluginError(VaevalError):
 
 class EstimationError(VaevalError):
     """The data cannot carry the number that was asked for; the message says why."""
+
+
+def fault(error: BaseException) -> str:
+    """Return an exception that nobody meant to raise as one line: kind, message, and where it came from."""
+    said = " ".join(str(error).split())[:500].encode("utf-8", "backslashreplace").decode()
+    text = f"{type(error).__name__}: {said}".rstrip(": ")
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or "importlib" in trace.tb_frame.f_code.co_filename:
+        return text
+    return f"{text} ({Path(trace.tb_frame.f_code.co_filename).name}, line {trace.tb_lineno})"

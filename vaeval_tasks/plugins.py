@@ -22,9 +22,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from vaeval_tasks.errors import InputError, PluginError, UnknownNameError
+from vaeval_tasks.errors import InputError, PluginError, UnknownNameError, fault
 
-__all__ = ["Plugin", "PluginGroup", "fault", "find", "installed"]
+__all__ = ["Plugin", "PluginGroup", "find", "installed"]
 
 
 class PluginGroup(StrEnum):
@@ -78,17 +78,6 @@ class Plugin:
             raise
         except BaseException as error:  # whatever a module does when it is imported, even SystemExit
             raise PluginError(f"the plug-in {self} cannot be imported: {fault(error)}") from error
-
-
-def fault(error: BaseException) -> str:
-    """Return what was raised as one line: kind, message, and the last line of code that was being run."""
-    text = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None or "importlib" in trace.tb_frame.f_code.co_filename:
-        return text
-    return f"{text} ({trace.tb_frame.f_code.co_filename}, line {trace.tb_lineno})"
 
 
 @cache

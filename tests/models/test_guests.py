@@ -13,7 +13,8 @@ import pytest
 
 from vaeval_tasks.audio import Clip
 from vaeval_tasks.errors import InputError, PluginError, ServiceError, UnknownNameError, VaevalError
-from vaeval_tasks.generate.retry import ask
+from vaeval_tasks.generate.dialogue import Asked, KeptAs, hold
+from vaeval_tasks.generate.unit import AskingUnit
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.configs import load_configs
 from vaeval_tasks.models.guests import GuestModel, wrap
@@ -381,9 +382,13 @@ def test_later_is_later(clip: Path) -> None:
             return SpokenAnswer(audio=request.audio, rate=request.rate)
 
     async def once() -> tuple[int, ResponseStatus]:
-        conversation = Conversation(turns=(Turn(role="user", audio=(clip,)),))
+        async def keep(_asked: Asked, _kept_as: KeptAs) -> None:
+            return None
+
         config = ModelConfig(model="m", provider="acme")
-        asked = await ask(wrap(Busy(), name="acme"), conversation, config, clock=Clock(1000.0))
+        turns = (Turn(role="user", audio=(clip,)),)
+        unit = AskingUnit(response_id="r", prompt_id="p", config=config, turns=turns, seeds=(0,))
+        asked = await hold(wrap(Busy(), name="acme"), unit, clock=Clock(1000.0), keep=keep)
         return asked.attempts, asked.reply.status
 
     assert asyncio.run(once()) == (3, ResponseStatus.ok)

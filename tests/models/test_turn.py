@@ -99,7 +99,7 @@ def test_a_malformed_message_is_a_result_and_what_came_shows_it():
 
     reply = run(talk)
     assert (reply.status, reply.audio) == (ResponseStatus.error, None)
-    assert reply.error.startswith("unexpected AttributeError: 'str' object has no attribute 'get' (test_turn.py:")
+    assert reply.error.startswith("unexpected AttributeError: 'str' object has no attribute 'get' (test_turn.py, line ")
     assert [event["message"] for event in reply.events] == [{"error": "boom"}]
     assert reply.provisional.pcm16() == bytes(LOUD)
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from vaeval_tasks.errors import ServiceError, VaevalError
+from vaeval_tasks.errors import ServiceError, VaevalError, fault
 from vaeval_tasks.generate.unit import AskingUnit
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.protocol import Conversation, Reply, SpeechModel, Turn
 from vaeval_tasks.models.providers import PROVIDERS
-from vaeval_tasks.models.turn import Timeouts, unexpected, unsupported
+from vaeval_tasks.models.turn import Timeouts, unsupported
 from vaeval_tasks.services.http.retry import LONGEST_ASKED_WAIT_S, next_wait
 from vaeval_tasks.services.http.waits import in_words
 from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
@@ -155,9 +155,11 @@ async def _attempt(model: SpeechModel, conversation: Conversation, config: Model
         task = asyncio.current_task()
         if task is None or task.cancelling():
             raise
-        return Reply(status=ResponseStatus.error, error=unexpected(error))  # the adapter's own, not an end of the run
+        return Reply(
+            status=ResponseStatus.error, error=f"unexpected {fault(error)}"
+        )  # the adapter's own, not an end of the run
     except Exception as error:
-        return Reply(status=ResponseStatus.error, error=unexpected(error))
+        return Reply(status=ResponseStatus.error, error=f"unexpected {fault(error)}")
     if not isinstance(reply, Reply):
         return Reply(status=ResponseStatus.error, error=f"the adapter returned {type(reply).__name__}, not a Reply")
     return reply

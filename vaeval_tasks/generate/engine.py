@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from vaeval_tasks.errors import InputError, VaevalError
+from vaeval_tasks.errors import InputError, VaevalError, fault
 from vaeval_tasks.files import sha256_file
 from vaeval_tasks.generate.dialogue import Asked, KeptAs, hold, in_process
 from vaeval_tasks.generate.ledger import NO_ROOM, Ledger, UnwritableError
@@ -24,7 +24,6 @@ from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.protocol import Reply, SpeechModel
 from vaeval_tasks.models.providers import create_model
 from vaeval_tasks.models.speech_in import with_files
-from vaeval_tasks.models.turn import unexpected
 from vaeval_tasks.store.schema import ModelConfig, Response, ResponseStatus
 
 __all__ = ["Asking", "Open", "Recall"]
@@ -137,9 +136,9 @@ class Asking:
         except OSError as error:
             if error.errno in NO_ROOM:
                 raise UnwritableError(self._ledger.run.root, error) from None
-            why = unexpected(error)
+            why = f"unexpected {fault(error)}"
         except Exception as error:  # one malformed reply is a fault of this response, not the end of the run
-            why = unexpected(error)
+            why = f"unexpected {fault(error)}"
         return Asked(reply=Reply(status=ResponseStatus.error, error=why), attempts=unit.attempts + 1)
 
     async def keep(self, unit: AskingUnit, asked: Asked) -> Response:
@@ -211,7 +210,7 @@ class Asking:
                 self.stopped.setdefault(config.config_id, error)
                 return None
             except Exception as error:
-                why = f"{config.config_id}: its adapter cannot be made: {unexpected(error)}"
+                why = f"{config.config_id}: its adapter cannot be made: unexpected {fault(error)}"
                 self.stopped.setdefault(config.config_id, VaevalError(why))
                 return None
         return self._systems[key]

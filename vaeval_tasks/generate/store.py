@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 from threading import Thread
 
+from vaeval_tasks.errors import fault
 from vaeval_tasks.generate.dialogue import Asked, KeptAs
 from vaeval_tasks.generate.kept import exchange_line, keep_sounds
 from vaeval_tasks.generate.ledger import Entry, Ledger, UnwritableError
 from vaeval_tasks.generate.unit import AskingUnit
 from vaeval_tasks.models.protocol import Reply
-from vaeval_tasks.models.turn import unexpected
 from vaeval_tasks.store.schema import Response, ResponseStatus
 from vaeval_tasks.store.tables import from_row, to_row
 
@@ -107,7 +107,7 @@ class Store:
         except OSError:
             raise
         except Exception as error:  # the reply is not what its type says
-            why = f"the reply cannot be kept: {unexpected(error)}"
+            why = f"the reply cannot be kept: unexpected {fault(error)}"
         asked = replace(asked, turn_texts=())
         try:
             return self._kept(waiting, asked, Reply(status=ResponseStatus.error, error=why, events=reply.events))

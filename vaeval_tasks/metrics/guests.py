@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vaeval_tasks.audio import Clip
-from vaeval_tasks.errors import PluginError, UnknownNameError, VaevalError
+from vaeval_tasks.errors import PluginError, UnknownNameError, VaevalError, fault
 from vaeval_tasks.metrics.backends import JudgeItem, Scored
-from vaeval_tasks.plugins import PluginGroup, fault, find
+from vaeval_tasks.plugins import PluginGroup, find
 
 __all__ = ["ROLES", "GuestScorer", "open_scorer"]
 

@@ -15,7 +15,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from vaeval_tasks.audio import Clip
-from vaeval_tasks.errors import InputError, PluginError, ServiceError, VaevalError
+from vaeval_tasks.errors import InputError, PluginError, ServiceError, VaevalError, fault
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.guest_checks import wrong_answer, wrong_reply
 from vaeval_tasks.models.protocol import Conversation, Reply, SpeechModel, Turn
@@ -23,7 +23,6 @@ from vaeval_tasks.models.speech_in import earlier, plain_system, question, read_
 from vaeval_tasks.models.system import EarlierTurn, SpeechSystem, SpokenAnswer, SpokenRequest
 from vaeval_tasks.models.transport.record import audio_stub
 from vaeval_tasks.models.turn import Answer, Timeouts, TurnError, run_turn, unsupported
-from vaeval_tasks.plugins import fault
 from vaeval_tasks.services.http.secrets import scrub
 from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from vaeval_tasks.audio import Clip
-from vaeval_tasks.errors import VaevalError
+from vaeval_tasks.errors import VaevalError, fault
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.protocol import Reply, Retry
 from vaeval_tasks.models.transport.record import BadAudioError, Recorder
 from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
 
-__all__ = ["LONGEST_ANSWER_S", "Answer", "Timeouts", "TurnError", "alongside", "run_turn", "unexpected", "unsupported"]
+__all__ = ["LONGEST_ANSWER_S", "Answer", "Timeouts", "TurnError", "alongside", "run_turn", "unsupported"]
 
 LONGEST_ANSWER_S = 300.0
 """An answer that reaches this many seconds never came to an end by itself."""
@@ -126,14 +124,6 @@ def unsupported(reason: str) -> Reply:
     return Reply(status=ResponseStatus.unsupported, error=reason)
 
 
-def unexpected(error: BaseException) -> str:
-    """Return one line about an exception that nobody meant to raise: its kind, its message, and where it came from."""
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
-    said = " ".join(str(error).split())[:500].encode("utf-8", "backslashreplace").decode()
-    return f"unexpected {type(error).__name__}: {said}{place}"
-
-
 async def alongside(ask: Callable[[], Awaitable[None]], listen: Callable[[], Awaitable[None]]) -> None:
     """Listen while asking, so that neither side waits for the other to read; the turn ends when listening does.
 
@@ -187,7 +177,7 @@ async def run_turn(
     except VaevalError:
         raise
     except Exception as error:  # a message that is not what it must be; what was sent and received shows it
-        failure = TurnError(ResponseStatus.error, unexpected(error))
+        failure = TurnError(ResponseStatus.error, f"unexpected {fault(error)}")
     else:
         return answer.finish()
     retry = failure.retry

@@ -66,7 +66,7 @@ def test_a_failed_attempt_is_kept_and_followed_by_another(tmp_path, doors, door)
 @pytest.mark.parametrize(
     ("how", "status", "why"),
     [
-        ("defect", "error", "unexpected AttributeError: 'str' object has no attribute 'get' (doors.py:"),
+        ("defect", "error", "unexpected AttributeError: 'str' object has no attribute 'get' (doors.py, line "),
         ("hang", "timeout", "no end of the turn within 31 s"),
     ],
 )
