@@ -112,7 +112,7 @@ def test_whatever_an_adapter_raises_is_the_fault_of_one_turn(defect):
     asked, _, _ = ask(OK, defect, turns=3)
     assert (asked.reply.status, asked.turn) == (ResponseStatus.error, 2)
     assert asked.reply.error.startswith(f"turn 2: unexpected {type(defect).__name__}: ")
-    assert "test_dialogue.py:" in asked.reply.error
+    assert "(test_dialogue.py, line " in asked.reply.error
 
 
 def test_what_is_no_reply_is_an_error():
