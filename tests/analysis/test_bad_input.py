@@ -39,8 +39,8 @@ def refused(done: Any, *parts: str) -> None:
         (5, -7, "out of range"),
         (5, 1.5, "1.5 is fractional"),
         (5, "good", "'good' is not a number"),
-        (5, "NaN", "NaN is not a number"),
-        (5, "inf", "inf is not a number"),
+        (5, "NaN", "'NaN' is not a number"),
+        (5, "inf", "'inf' is not a number"),
         (5, "", "is blank"),
         (3, " ", "is blank; every row needs an identifier"),
         (0, "", "is blank"),
@@ -118,7 +118,11 @@ def test_one_number_in_two_spellings(ratings_csv: Callable[..., Path], good_rows
 
 @pytest.mark.parametrize(
     ("line", "said"),
-    [("{oops", "is not JSON"), ("[1]", "must be a JSON object"), ('{"prompt": ["p"]}', "not a list")],
+    [
+        ("{oops", "is not JSON"),
+        ("[1]", "must be a mapping (a JSON object)"),
+        ('{"prompt": ["p"]}', "not a list"),
+    ],
 )
 def test_bad_json_lines(line: str, said: str, tmp_path: Path, invoke: Any) -> None:
     path = tmp_path / "r.jsonl"
@@ -149,7 +153,9 @@ def test_bad_counts(ratings_csv: Callable[..., Path], invoke: Any) -> None:
 def test_other_files(tmp_path: Path, invoke: Any) -> None:
     refused(invoke("rank", tmp_path / "no.csv"), "no such file")
     (tmp_path / "r.xlsx").write_bytes(b"PK")
-    refused(invoke("rank", tmp_path / "r.xlsx"), ".xlsx", "use .csv, .jsonl or .parquet")
+    refused(
+        invoke("rank", tmp_path / "r.xlsx"), ".xlsx", "use .csv, .tsv, .jsonl, .ndjson, .json, .yaml, .yml, .parquet"
+    )
     (tmp_path / "r.parquet").write_bytes(b"PAR1")
     refused(invoke("rank", tmp_path / "r.parquet"), "cannot be read as parquet")
     (tmp_path / "r.csv.gz").write_bytes(b"no gzip")

@@ -177,8 +177,8 @@ def test_columns_take_what_numpy_and_pandas_give() -> None:
 @pytest.mark.parametrize(
     ("text", "error", "said"),
     [
-        ("", InputError, "paste a table"),
-        ("unit,score\n", InputError, "paste a table"),
+        ("", InputError, "pasted table: is empty"),
+        ("unit,score\n", InputError, "pasted table: there are no rows"),
         ("unit,scroe\n1,2\n", UnknownNameError, "Did you mean 'score'"),
         ("unit,score\n1\n", InputError, "row 1: has 1 cells"),
         ("unit,score\n1,2\n2,x\n", InputError, "row 2, field 'score': 'x' is not a number"),

@@ -111,11 +111,11 @@ def test_gold_of_a_file_is_put_into_the_pair_s_sign(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("p2,x,y,overall:2:3", "row 1: unknown prompt 'p2'"),
-        ("p1,x,z,overall:2:3", "row 1: unknown configuration 'z'"),
-        ("p1,x,x,overall:2:3", "row 1: a gold pair needs two"),
+        ("p2,x,y,overall:2:3", "row 1, field 'prompt_id': unknown prompt 'p2'"),
+        ("p1,x,z,overall:2:3", "row 1, field 'b': unknown configuration 'z'"),
+        ("p1,x,x,overall:2:3", "row 1, field 'b': a gold pair needs two"),
         ("p1,x,y,overall", "row 1, field 'expect': expected rubric:low:high"),
-        ("p1,x,y,", "row 1, field 'expect': the field is missing"),
+        ("p1,x,y,", "row 1, field 'expect': is blank"),
     ],
 )
 def test_wrong_gold_rows_name_their_place(tmp_path: Path, row: str, message: str) -> None:

@@ -224,9 +224,9 @@ def test_an_empty_and_a_faint_recording_are_silent(takes: Path) -> None:
 @pytest.mark.parametrize(
     ("verdicts", "message"),
     [
-        (["b,good.wav,accept,,"], "row 1: unknown script 'b'"),
-        (["a,goood.wav,accept,,"], "row 1: unknown take 'goood.wav'. Did you mean 'good.wav'"),
-        (["a,good.wav,acept,,"], "row 1: unknown verdict 'acept'. Did you mean 'accept'"),
+        (["b,good.wav,accept,,"], "row 1, field 'script_id': unknown script 'b'"),
+        (["a,goood.wav,accept,,"], "row 1, field 'take': unknown take 'goood.wav'. Did you mean 'good.wav'"),
+        (["a,good.wav,acept,,"], "row 1, field 'verdict': unknown verdict 'acept'. Did you mean 'accept'"),
         (["a,good.wav,accept,,", "a,good.wav,reject,,"], "row 2, field 'take': 'good.wav' has a verdict already"),
         (["a,good.wav,choose,,", "a,clipped.wav,choose,,"], "row 2, field 'verdict': 'a' has a chosen take"),
     ],

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from vaeval_tasks.errors import InputError
+from vaeval_tasks.errors import InputError, VaevalError
 from vaeval_tasks.store.records_csv import csv_text, escaped, read_csv, unescaped, whole_text, write_csv
 from vaeval_tasks.store.schema import Comment, Event, QualityCheck, Rating
 from vaeval_tasks.store.tables import read_parquet, write_parquet
@@ -73,13 +73,13 @@ def test_what_no_table_holds_is_replaced_by_a_visible_mark() -> None:
     ("content", "message"),
     [
         ("rater_id,score\r\nr,x\r\n", "row 1, field 'score': cannot be read, got 'x'"),
-        ("rater_id,points\r\nr,1\r\n", "row 1, field 'points': has other fields"),
-        ("rater_id,score\r\nr\r\n", "row 1, field 'score': has other fields"),
+        ("rater_id,points\r\nr,1\r\n", "row 1: unknown field 'points'"),
+        ("rater_id,score\r\nr\r\n", "row 1: has 1 cells, the header has 2"),
     ],
 )
 def test_wrong_cells_name_their_place(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "x.csv").write_text(content, newline="")
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(VaevalError, match=message):
         read_csv(tmp_path / "x.csv", Rating)
     with pytest.raises(InputError, match="no such file"):
         read_csv(tmp_path / "y.csv", Rating)

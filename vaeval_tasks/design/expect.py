@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vaeval_tasks.design.plan import stratum
-from vaeval_tasks.errors import InputError, UnknownNameError, VaevalError
+from vaeval_tasks.errors import InputError, VaevalError
 from vaeval_tasks.rubrics import rubric
-from vaeval_tasks.store.rows import field_list, read_rows
 from vaeval_tasks.store.schema import CMOS_MAX, Pair, PairKind, Prompt
+from vaeval_tasks.store.sheets import read_sheet
 
 __all__ = ["ALIKE", "Expectation", "expectation", "gold_from_file", "wins"]
 
@@ -69,33 +69,31 @@ def gold_from_file(
     """
     fields = ("prompt_id", "a", "b", "expect")
     pairs = []
-    for number, row in enumerate(read_rows(path, fields, required=fields), 1):
-        where = f"{path}, row {number}"
-        if row["prompt_id"] not in prompts:
-            raise UnknownNameError("prompt", str(row["prompt_id"]), prompts, where=where)
-        for side in ("a", "b"):
-            if row[side] not in configs:
-                raise UnknownNameError("configuration", str(row[side]), configs, where=where)
+    for row in read_sheet(path).records(fields, required=fields):
+        prompt_id = row.one_of("prompt_id", "prompt", prompts)
+        first, second = (row.one_of(side, "configuration", configs) for side in ("a", "b"))
+        if first == second:
+            raise row.error("a gold pair needs two configurations", "b")
         try:
-            expected = [expectation(text) for text in field_list(row["expect"], path=path, row=number, field="expect")]
+            expected = [expectation(text) for text in row.texts("expect")]
         except VaevalError as error:
-            raise InputError(str(error), path=path, row=number, field="expect") from None
-        if row["a"] > row["b"]:
+            raise row.error(str(error), "expect") from None
+        if not expected:
+            raise row.error("names no rubric:low:high", "expect")
+        if first > second:
             expected = [Expectation(e.rubric, -e.high, -e.low) for e in expected]
-        a, b = sorted((row["a"], row["b"]))
-        if a == b:
-            raise InputError("a gold pair needs two configurations", path=path, row=number)
+        a, b = sorted((first, second))
         pairs.append(
             Pair(
-                pair_id=f"w{wave}-gold-file-{number:05d}",
-                prompt_id=row["prompt_id"],
+                pair_id=f"w{wave}-gold-file-{row.number:05d}",
+                prompt_id=prompt_id,
                 a=a,
                 b=b,
                 kind=PairKind.gold,
                 wave=wave,
                 slots=slots,
-                left_is_a=number % 2 == 1,
-                stratum=stratum(prompts[row["prompt_id"]]),
+                left_is_a=row.number % 2 == 1,
+                stratum=stratum(prompts[prompt_id]),
                 expect=tuple(f"{e.rubric or '*'}:{e.low}:{e.high}" for e in expected),
             )
         )

@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from vaeval_tasks.errors import InputError, UnknownNameError
+from vaeval_tasks.errors import InputError
 from vaeval_tasks.rubrics import GATED
-from vaeval_tasks.store.rows import field_list, read_rows
 from vaeval_tasks.store.schema import Condition
+from vaeval_tasks.store.sheets import SheetRow, read_sheet
 
 __all__ = ["EXAMPLE", "FIELDS", "LEVELS", "SOUND_FILES", "Script", "read_manifest"]
 
@@ -43,7 +42,7 @@ class Script:
 
 
 def read_manifest(path: str | Path, recordings: str | Path | None = None) -> list[Script]:
-    """Read a manifest (CSV, TSV, JSONL, JSON or YAML).
+    """Read a manifest, in any form that :mod:`vaeval_tasks.store.sheets` reads.
 
     Args:
         path: the manifest.
@@ -59,57 +58,34 @@ def read_manifest(path: str | Path, recordings: str | Path | None = None) -> lis
     if not folder.is_dir():
         raise InputError("no such folder of recordings", path=folder)
     found = sorted(p for p in folder.iterdir() if p.suffix.lower() in SOUND_FILES)
-    rows = read_rows(path, FIELDS, required=("script_id", "category"))
-    scripts = [_script(row, path, number, folder, found) for number, row in enumerate(rows, 1)]
+    rows = read_sheet(path).records(FIELDS, required=("script_id", "category"))
+    scripts = [_script(row, folder, found) for row in rows]
     seen: dict[str, int] = {}
-    for number, script in enumerate(scripts, 1):
-        first = seen.setdefault(script.script_id.lower(), number)  # file systems may not tell a from A
-        if first != number:
-            raise InputError(f"is the script id of row {first} already", path=path, row=number, field="script_id")
-    if not scripts:
-        raise InputError("holds no rows", path=path)
+    for row, script in zip(rows, scripts, strict=True):
+        first = seen.setdefault(script.script_id.lower(), row.number)  # file systems may not tell a from A
+        if first != row.number:
+            raise row.error(f"is the script id of row {first} already", "script_id")
     return scripts
 
 
-def _script(row: dict[str, Any], path: Path, number: int, folder: Path, found: Iterable[Path]) -> Script:
-    where = f"{path}, row {number}"
-    script_id = str(row["script_id"])
+def _script(row: SheetRow, folder: Path, found: Iterable[Path]) -> Script:
+    script_id = row.text("script_id")
     if not _ID.fullmatch(script_id):
-        raise InputError(
-            f"{script_id!r} must be letters, digits, '.', '_' and '-'", path=path, row=number, field="script_id"
-        )
-    condition = _known("condition", row.get("condition") or Condition.clean.value, list(Condition), where)
-    difficulty = str(row.get("difficulty") or "")
-    if difficulty or condition == Condition.clean:
-        _known("difficulty", difficulty, LEVELS, where)
-    gates = field_list(row.get("gates"), path=path, row=number, field="gates")
-    for gate in gates:
-        _known("gated rubric", gate, GATED, where)
-    takes = field_list(row.get("takes"), path=path, row=number, field="takes")
+        raise row.error(f"{script_id!r} must be letters, digits, '.', '_' and '-'", "script_id")
+    condition = Condition(row.one_of("condition", "condition", Condition, Condition.clean))
+    difficulty = row.text("difficulty")
+    if difficulty or condition is Condition.clean:
+        row.one_of("difficulty", "difficulty", LEVELS)
+    gates = row.texts_of("gates", "gated rubric", GATED)
+    takes = row.texts("takes")
     named = re.compile(rf"{re.escape(script_id)}(?:[_-].*)?", re.IGNORECASE)
     return Script(
         script_id=script_id,
-        category=str(row["category"]).strip(),
+        category=row.text("category"),
         difficulty=difficulty,
-        condition=Condition(condition),
+        condition=condition,
         gates=tuple(g for g in GATED if g in gates),
-        script=str(row.get("script") or "").strip(),
+        script=row.text("script"),
         takes=tuple(folder / take for take in takes) or tuple(p for p in found if named.fullmatch(p.stem)),
-        public=_flag(row.get("public"), path, number),
+        public=row.flag("public"),
     )
-
-
-def _known(kind: str, name: str, known: Iterable[str], where: str) -> str:
-    names = [str(k) for k in known]
-    if name not in names:
-        raise UnknownNameError(kind, name, names, where=where)
-    return name
-
-
-def _flag(value: Any, path: Path, number: int) -> bool:
-    if isinstance(value, bool) or value is None:
-        return bool(value)
-    text = str(value).strip().lower()
-    if text not in ("", "true", "false", "yes", "no", "1", "0"):
-        raise InputError(f"expected true or false, got {value!r}", path=path, row=number, field="public")
-    return text in ("true", "yes", "1")

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.prompts.manifest import Script
-from vaeval_tasks.store.rows import read_rows
+from vaeval_tasks.store.sheets import read_sheet
 
 __all__ = ["Review", "Verdict", "read_reviews", "take_name"]
 
@@ -48,20 +47,13 @@ def read_reviews(path: str | Path, scripts: list[Script], folder: Path) -> dict[
     """
     takes = {s.script_id: [take_name(t, folder) for t in s.takes] for s in scripts}
     out: dict[tuple[str, str], Review] = {}
-    for number, row in enumerate(read_rows(path, FIELDS, required=FIELDS[:3]), 1):
-        where = f"{path}, row {number}"
-        script_id, take, verdict = (str(row[name]) for name in FIELDS[:3])
-        if script_id not in takes:
-            raise UnknownNameError("script", script_id, takes, where=where)
-        if take not in takes[script_id]:
-            raise UnknownNameError("take", take, takes[script_id], where=where)
-        if verdict not in list(Verdict):
-            raise UnknownNameError("verdict", verdict, list(Verdict), where=where)
+    for row in read_sheet(path).records(FIELDS, required=FIELDS[:3]):
+        script_id = row.one_of("script_id", "script", takes)
+        take = row.one_of("take", "take", takes[script_id])
+        verdict = Verdict(row.one_of("verdict", "verdict", Verdict))
         if (script_id, take) in out:
-            raise InputError(f"{take!r} has a verdict already", path=path, row=number, field="take")
-        if verdict == Verdict.choose and any(s == script_id and r.verdict == "choose" for (s, _), r in out.items()):
-            raise InputError(f"{script_id!r} has a chosen take already", path=path, row=number, field="verdict")
-        out[script_id, take] = Review(
-            verdict=Verdict(verdict), reviewer=str(row.get("reviewer") or ""), note=str(row.get("note") or "")
-        )
+            raise row.error(f"{take!r} has a verdict already", "take")
+        if verdict is Verdict.choose and any(s == script_id and r.verdict is verdict for (s, _), r in out.items()):
+            raise row.error(f"{script_id!r} has a chosen take already", "verdict")
+        out[script_id, take] = Review(verdict=verdict, reviewer=row.text("reviewer"), note=row.text("note"))
     return out

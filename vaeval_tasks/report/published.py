@@ -1,4 +1,4 @@
-"""Ready-made figures as a board: a CSV of Elo and MOS rows that somebody else computed.
+"""Ready-made figures as a board: a file of Elo and MOS rows that somebody else computed.
 
 The columns are::
 
@@ -11,16 +11,14 @@ that can be said without the ratings.
 
 from __future__ import annotations
 
-import csv
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.report.records import Board, Download, Estimate, Opinion, RubricPage, Standing
 from vaeval_tasks.report.snapshot import snapshot
 from vaeval_tasks.rubrics import BY_KEY, KEYS, RUBRICS, Rubric
+from vaeval_tasks.store.sheets import Sheet, SheetRow, read_sheet
 
 __all__ = ["COLUMNS", "overlap_ranks", "published_board"]
 
@@ -47,69 +45,34 @@ class _Row:
     counts: tuple[int | None, ...]
 
 
-def _number(row: dict[str, str], name: str, path: Path, number: int) -> float | None:
-    text = (row.get(name) or "").strip()
-    if not text:
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise InputError(f"{text!r} is not a number", path=path, row=number, field=name)
-    return value
-
-
-def _estimate(row: dict[str, str], names: Sequence[str], path: Path, number: int) -> Estimate:
-    value, low, high = (_number(row, name, path, number) for name in names)
+def _estimate(row: SheetRow, names: Sequence[str]) -> Estimate:
+    value, low, high = (row.real(name) for name in names)
     if value is not None and low is not None and high is not None and not low <= value <= high:
-        raise InputError(f"{value:g} is outside of its interval [{low:g}, {high:g}]", path=path, row=number)
+        raise row.error(f"{value:g} is outside of its interval [{low:g}, {high:g}]", names[0])
     return Estimate(value=value, low=low, high=high, reason="" if value is not None else "not given")
 
 
-def _rubric(text: str, where: str) -> Rubric:
-    found = BY_KEY.get(text) or _BY_LABEL.get(text.lower())
-    if found is None:
-        raise UnknownNameError("rubric", text, [*KEYS, *(r.label for r in RUBRICS)], where=where)
-    return found
-
-
-def _row(row: dict[str, str], path: Path, number: int) -> _Row:
-    model = (row["model"] or "").strip()
-    if not model:
-        raise InputError("is blank", path=path, row=number, field="model")
-    elo = _estimate(row, COLUMNS[2:], path, number)
-    if elo.value is None:
-        raise InputError("is blank; every row needs its Elo", path=path, row=number, field="cmos_elo")
-    counts = [_number(row, name, path, number) for name in _COUNTS]
+def _row(row: SheetRow) -> _Row:
+    label = row.text("rubric")
+    known = _BY_LABEL.get(label.lower()) or BY_KEY[row.one_of("rubric", "rubric", [*KEYS, *(r.label for r in RUBRICS)])]
     return _Row(
-        rubric=_rubric((row["rubric"] or "").strip(), f"{path}, row {number}, field 'rubric'"),
-        model=model,
-        elo=elo,
-        mos=_estimate(row, _MOS, path, number),
-        counts=tuple(None if n is None else int(n) for n in counts),
+        rubric=known,
+        model=row.text("model"),
+        elo=_estimate(row, COLUMNS[2:]),
+        mos=_estimate(row, _MOS),
+        counts=tuple(row.count(name) for name in _COUNTS),
     )
 
 
-def _read(path: Path) -> list[_Row]:
-    if not path.is_file():
-        raise InputError("no such file", path=path)
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            if missing := [name for name in COLUMNS if name not in (reader.fieldnames or ())]:
-                raise InputError(f"the columns {', '.join(missing)} are missing", path=path)
-            rows = [_row(row, path, number) for number, row in enumerate(reader, 1)]
-    except UnicodeDecodeError as error:
-        raise InputError(f"is not UTF-8 ({error.reason} at byte {error.start})", path=path) from None
-    if not rows:
-        raise InputError("there are no rows", path=path)
-    seen: set[tuple[str, str]] = set()
-    for number, row in enumerate(rows, 1):
-        if (row.rubric.key, row.model) in seen:
-            raise InputError(f"{row.model!r} has a second row for {row.rubric.label!r}", path=path, row=number)
-        seen.add((row.rubric.key, row.model))
-    return rows
+def _rows(sheet: Sheet) -> list[_Row]:
+    rows = sheet.records((*sheet.names, *COLUMNS), required=COLUMNS[:3], present=COLUMNS)
+    out: dict[tuple[str, str], _Row] = {}
+    for row in rows:
+        made = _row(row)
+        if (made.rubric.key, made.model) in out:
+            raise row.error(f"{made.model!r} has a second row for {made.rubric.label!r}", "model")
+        out[made.rubric.key, made.model] = made
+    return list(out.values())
 
 
 def overlap_ranks(rows: Sequence[Estimate], index: int) -> str:
@@ -150,14 +113,15 @@ def _page(rubric: Rubric, rows: list[_Row]) -> RubricPage:
 
 
 def published_board(path: str | Path, *, title: str = "Preference board") -> Board:
-    """Return the board of a CSV of ready-made figures.
+    """Return the board of a file of ready-made figures.
 
     Raises:
         InputError: a column is missing, or a cell is wrong.
         UnknownNameError: a rubric is none of the 12.
     """
     path = Path(path)
-    rows = _read(path)
+    sheet = read_sheet(path)
+    rows = _rows(sheet)
     pages = tuple(_page(rubric, [row for row in rows if row.rubric == rubric]) for rubric in RUBRICS)
     first = next(page for page in pages if page.standings)
     left_out = [(part, "Needs the ratings themselves; the file holds ready-made figures.") for part in _NEED_RATINGS]
@@ -174,8 +138,6 @@ def published_board(path: str | Path, *, title: str = "Preference board") -> Boa
         entities=tuple(s.entity for s in first.standings),
         left_out=tuple(left_out),
         method=(("Figures", f"{path.name}, as given: Elo, MOS and 95 % intervals are not computed here."),),
-        downloads=(
-            Download(name=path.stem, title="The figures as given", rows=len(rows), csv=path.read_text("utf-8-sig")),
-        ),
+        downloads=(Download(name=path.stem, title="The figures as given", rows=len(rows), csv=sheet.csv_text()),),
         snapshot=snapshot(title, pages),
     )

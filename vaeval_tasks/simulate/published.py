@@ -6,7 +6,6 @@ rubric gates implied by A2. ``published.csv`` beside this module is table A10.
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from vaeval_tasks.models import configs
 from vaeval_tasks.rubrics import KEYS
 from vaeval_tasks.store.schema import ModelConfig
+from vaeval_tasks.store.sheets import read_sheet
 
 __all__ = [
     "AGE_BANDS",
@@ -133,9 +133,9 @@ TIE_THRESHOLDS: dict[str, tuple[float, float, float]] = {
 @cache
 def _matrix(column: str) -> NDArray[np.float64]:
     out = np.zeros((len(KEYS), len(MODELS)))
-    with Path(__file__).with_name("published.csv").open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            out[KEYS.index(row["rubric"]), MODELS.index(row["model"])] = float(row[column])
+    sheet = read_sheet(Path(__file__).with_name("published.csv"))
+    for row in sheet.records(sheet.names, required=sheet.names):
+        out[KEYS.index(row.text("rubric")), MODELS.index(row.text("model"))] = row.real(column)
     out.setflags(write=False)
     return out
 

@@ -17,8 +17,8 @@ from typing import Any, TypeVar, cast
 
 import pyarrow as pa
 
-from vaeval_tasks.errors import InputError
 from vaeval_tasks.files import write_text
+from vaeval_tasks.store.sheets import SheetRow, read_sheet
 from vaeval_tasks.store.tables import arrow_schema, from_row, to_row
 
 __all__ = ["csv_text", "escaped", "read_csv", "unescaped", "whole_text", "write_csv"]
@@ -77,22 +77,20 @@ def read_csv(path: str | Path, record: type[R]) -> list[R]:
     Raises:
         InputError: the file is missing or malformed; the message names row and field.
     """
-    if not Path(path).is_file():
-        raise InputError("no such file", path=path)
     schema = {field.name: field for field in arrow_schema(cast("type", record))}
-    out = []
-    with Path(path).open(encoding="utf-8", newline="") as file:
-        for number, cells in enumerate(csv.DictReader(file, strict=True), 1):
-            row: dict[str, Any] = {}
-            for name, text in cells.items():
-                if name not in schema or text is None:
-                    raise InputError("has other fields than the table", path=path, row=number, field=str(name))
-                row[name] = _value(text, schema[name], path, number)
-            out.append(from_row(record, row, path=path, number=number))
-    return out
+    sheet = read_sheet(path, may_be_empty=True)
+    return [
+        from_row(
+            record,
+            {name: _value(text, schema[name], row) for name, text in row.cells.items()},
+            path=path,
+            number=row.number,
+        )
+        for row in sheet.records(list(schema))
+    ]
 
 
-def _value(text: str, field: pa.Field, path: str | Path, number: int) -> Any:
+def _value(text: str, field: pa.Field, row: SheetRow) -> Any:
     if text == "" and field.nullable:
         return None
     if field.type == pa.string():
@@ -100,4 +98,4 @@ def _value(text: str, field: pa.Field, path: str | Path, number: int) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError:
-        raise InputError(f"cannot be read, got {text!r}", path=path, row=number, field=field.name) from None
+        raise row.error(f"cannot be read, got {text!r}", field.name) from None

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.files import atomic_path
@@ -144,22 +143,35 @@ def write_parquet(path: str | Path, record: type, rows: Iterable[Any] | pa.Table
     """Write records, or a ready Arrow table of the record's schema, to a parquet file, atomically."""
     schema = arrow_schema(record)
     table = rows.cast(schema) if isinstance(rows, pa.Table) else pa.Table.from_pylist([to_row(r) for r in rows], schema)
+    import pyarrow.parquet as pq  # here: a rating file of text needs none of it
+
     with atomic_path(path) as temporary:
         pq.write_table(table, temporary, compression="zstd")
 
 
-def read_parquet_table(path: str | Path, columns: Sequence[str] | None = None) -> pa.Table:
+def read_parquet_table(
+    path: str | Path, columns: Sequence[str] | None = None, *, data: bytes | None = None
+) -> pa.Table:
     """Read a parquet file as an Arrow table.
+
+    Args:
+        path: the file.
+        columns: only these.
+        data: what it holds, where that is read already; ``path`` then only names it.
 
     Raises:
         InputError: the file is missing or is not parquet, or a column is missing.
     """
-    if not Path(path).is_file():
+    import pyarrow.parquet as pq
+
+    if data is None and not Path(path).is_file():
         raise InputError("no such file", path=path)
     try:
-        table = pq.read_table(path)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(f"cannot be read as parquet ({error})", path=path) from None
+        # not read_table, which makes columns of folders that are named like a=b
+        with pq.ParquetFile(path if data is None else pa.BufferReader(data)) as file:
+            table = file.read()
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"cannot be read as parquet ({' '.join(str(error).split())})", path=path) from None
     for name in columns or ():
         if name not in table.column_names:
             raise InputError(f"the column is missing; there are {', '.join(table.column_names)}", path=path, field=name)

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vaeval_tasks.analysis.load.sheets import Column
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.rubrics import BY_KEY, KEYS
+from vaeval_tasks.store.sheets import Column, flag, real
 
 __all__ = ["DROP", "Names", "constant", "counts", "flags", "identifiers", "rubric_names", "scores"]
 
@@ -115,11 +115,9 @@ def scores(
         if not text:
             raise ValueError(f"is blank; scores are {wanted}")
         try:
-            number = float(text)
-        except ValueError:
-            raise ValueError(f"{text!r} is not a number; scores are {wanted}") from None
-        if not math.isfinite(number):
-            raise ValueError(f"{text} is not a number; scores are {wanted}")
+            number = real(text)
+        except ValueError as error:
+            raise ValueError(f"{error}; scores are {wanted}") from None
         if number != int(number):
             raise ValueError(f"{text} is fractional; scores are {wanted}")
         if not low <= number <= high:
@@ -138,10 +136,10 @@ def counts(column: Column, path: Path) -> NDArray[np.float64]:
 
     def check(value: Any) -> float:
         try:
-            number = float(value)
-        except (TypeError, ValueError):
-            raise ValueError(f"{value!r} is not a number; counts are 0 or more") from None
-        if not math.isfinite(number) or number < 0:
+            number = real(value)
+        except ValueError as error:
+            raise ValueError(f"{error}; counts are 0 or more") from None
+        if number < 0:
             raise ValueError(f"{value} is no count; counts are 0 or more")
         return number
 
@@ -154,15 +152,7 @@ def flags(column: Column, path: Path) -> NDArray[np.bool_]:
     Raises:
         InputError: a cell is something else.
     """
-    known = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
-
-    def check(value: Any) -> bool:
-        text = str(value).strip().lower()
-        if text not in known:
-            raise ValueError(f"{value!r} is neither true nor false")
-        return known[text]
-
-    return np.array(_each(column, path, check), dtype=bool)[column.codes]
+    return np.array(_each(column, path, flag), dtype=bool)[column.codes]
 
 
 def rubric_names(column: Column, path: Path, *, any_rubric: bool) -> Names:

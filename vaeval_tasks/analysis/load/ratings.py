@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from vaeval_tasks.analysis.load.entities import Level, entity_names
 from vaeval_tasks.analysis.load.fields import Names, constant, counts, flags, scores
-from vaeval_tasks.analysis.load.sheets import Sheet
 from vaeval_tasks.analysis.load.source import Duplicates, Source
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.stats.comparisons import Comparisons, comparisons
 from vaeval_tasks.store.schema import CMOS_MAX, ModelConfig, Prompt, Rater
+from vaeval_tasks.store.sheets import Sheet
 
 __all__ = ["COLUMNS", "Ratings", "load_ratings", "pick_rubrics", "restrict", "unique_rows"]
 

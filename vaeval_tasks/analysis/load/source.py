@@ -14,10 +14,10 @@ import yaml
 from numpy.typing import NDArray
 
 from vaeval_tasks.analysis.load.fields import Names, constant, flags, identifiers, rubric_names
-from vaeval_tasks.analysis.load.sheets import Sheet, read_sheet
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import Condition, ModelConfig, PairKind, Prompt, Rater
+from vaeval_tasks.store.sheets import Sheet, read_sheet
 from vaeval_tasks.store.tables import from_row
 
 __all__ = ["DEGRADED", "Duplicates", "Source", "configs_of", "prompt_level"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -29,6 +27,7 @@ from vaeval_tasks.stats import (
     unit_counts,
 )
 from vaeval_tasks.store.schema import CMOS_MAX, MOS_LEVELS
+from vaeval_tasks.store.sheets import pasted_sheet
 
 __all__ = ["agreement_result", "cmos_elo_result", "columns", "mos_result", "pasted"]
 
@@ -55,30 +54,15 @@ def columns(given: Mapping[str, Any], optional: Sequence[str] = ()) -> dict[str,
 
 
 def pasted(text: str, known: Sequence[str]) -> dict[str, list[Any]]:
-    """Return the columns of a pasted CSV table, ``score`` as numbers: what the demo pages take.
+    """Return the columns of a pasted table, ``score`` as numbers: what the demo pages take.
 
     Raises:
         InputError: there is no row, or a score is not a number.
         UnknownNameError: the header names a column that the module does not have.
     """
-    rows = list(csv.reader(io.StringIO(text or "")))
-    rows = [row for row in rows if any(cell.strip() for cell in row)]
-    if len(rows) < 2:
-        raise InputError("paste a table: a header line, then one rating a line")
-    header = [name.strip() for name in rows[0]]
-    for name in header:
-        if name not in known:
-            raise UnknownNameError("column", name, known)
-    for number, row in enumerate(rows[1:], 1):
-        if len(row) != len(header):
-            raise InputError(f"has {len(row)} cells, the header has {len(header)}", row=number)
-    out: dict[str, list[Any]] = {name: [row[i].strip() for row in rows[1:]] for i, name in enumerate(header)}
-    for number, cell in enumerate(out.get("score", []), 1):
-        try:
-            out["score"][number - 1] = float(cell)
-        except ValueError:
-            raise InputError(f"{cell!r} is not a number", row=number, field="score") from None
-    return out
+    sheet = pasted_sheet(text)
+    rows = sheet.records(known, required=[name for name in sheet.names if name in known])
+    return {name: [row.real(name) if name == "score" else row.text(name) for row in rows] for name in sheet.names}
 
 
 def _names(column: Any, field: str) -> list[str]:

@@ -1,0 +1,262 @@
+"""The one reader of files that people give us."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vaeval_tasks.errors import InputError, UnknownNameError
+from vaeval_tasks.store.schema import PairKind
+from vaeval_tasks.store.sheets import SheetRow, flag, pasted_sheet, read_sheet, real
+
+FIELDS = ("id", "text")
+ROWS = [{"id": "1", "text": 'a, "b"\nc'}]
+FILES = {
+    "t.csv": 'id,text\n1,"a, ""b""\nc"\n',
+    "bom.csv": '\ufeffid,text\r\n1,"a, ""b""\nc"\r\n',
+    "old-mac.csv": 'id,text\r1,"a, ""b""\nc"\r',
+    "blank-lines.csv": '\n\nid,text\n\n1,"a, ""b""\nc"\n\n\n',
+    "semicolons.csv": 'id;text\n1;"a, ""b""\nc"\n',
+    "tabs.csv": 'id\ttext\n1\t"a, ""b""\nc"\n',
+    "row-numbers.csv": '"",id,text\n"1",1,"a, ""b""\nc"\n',
+    "t.tsv": 'id\ttext\n1\t"a, ""b""\nc"\n',
+    "t.jsonl": '{"id": "1", "text": "a, \\"b\\"\\nc"}\n\n',
+    "t.ndjson": '\n{"id": "1", "text": "a, \\"b\\"\\nc"}\n',
+    "t.json": '[{"id": "1", "text": "a, \\"b\\"\\nc"}]',
+    "t.yaml": '- id: "1"\n  text: "a, \\"b\\"\\nc"\n',
+    "T.YML": '- {id: "1", text: "a, \\"b\\"\\nc"}\n',
+}
+
+
+def cells(path: Path | str, **options: Any) -> list[Any]:
+    return [row.cells for row in read_sheet(path, **options).records(FIELDS)]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_form_gives_the_same_rows_and_columns(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_text(FILES[name], encoding="utf-8", newline="")
+    (tmp_path / f"{name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+    for given_path in (path, tmp_path / f"{name}.gz"):
+        assert cells(given_path) == ROWS
+        column = read_sheet(given_path).column("text")
+        assert column.values == ('a, "b"\nc',)
+        assert column.codes.tolist() == [0]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "latin-1", "cp1252"])
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl"])
+def test_encodings(tmp_path: Path, name: str, encoding: str) -> None:
+    text = {"t.csv": "id,text\n1,Café\n", "t.jsonl": '{"id": "1", "text": "Café"}\n'}[name]
+    (tmp_path / name).write_bytes(text.encode(encoding))
+    assert cells(tmp_path / name, encoding=encoding) == [{"id": "1", "text": "Café"}]
+
+
+@pytest.mark.parametrize(
+    "type_", [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())]
+)
+def test_parquet_text_of_every_library(tmp_path: Path, type_: pa.DataType) -> None:
+    folder = tmp_path / "year=2026"  # not a column of the file
+    folder.mkdir()
+    pq.write_table(pa.table({"text": pa.array(["a", None, "a"]).cast(type_)}), folder / "t.parquet")
+    sheet = read_sheet(folder / "t.parquet")
+    assert sheet.names == ("text",)
+    assert sheet.column("text").values == ("a", None)
+    assert sheet.column("text").codes.tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(("column", "said"), [([[1]], "list<"), ([{"a": 1}], "struct<")])
+def test_parquet_of_lists_is_refused(tmp_path: Path, column: list[Any], said: str) -> None:
+    pq.write_table(pa.table({"id": column}), tmp_path / "t.parquet")
+    with pytest.raises(InputError, match=f"field 'id': must be text or numbers, not {said}"):
+        read_sheet(tmp_path / "t.parquet").column("id")
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.jsonl", "t.json", "t.csv.gz", "t.parquet"])
+def test_standard_input_tells_its_kind_by_its_content(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if name == "t.parquet":
+        pq.write_table(pa.Table.from_pylist(ROWS), tmp_path / name)
+        raw = (tmp_path / name).read_bytes()
+    else:
+        raw = FILES[name.removesuffix(".gz")].encode()
+        raw = gzip.compress(raw) if name.endswith(".gz") else raw
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
+    assert cells("-") == ROWS
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.text("ab,\"\n\r;\t 7'é", max_size=4), st.text('x,"\n', max_size=3)), min_size=1))
+def test_what_a_csv_writer_writes_comes_back(rows: list[tuple[str, str]]) -> None:
+    import csv
+
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, quoting=csv.QUOTE_ALL)
+    writer.writerows([FIELDS, *rows])
+    assert [tuple(row.cells.values()) for row in pasted_sheet(out.getvalue()).records(FIELDS)] == rows
+
+
+def test_rows_are_numbered_beyond_one_block(tmp_path: Path) -> None:
+    line = "p,x,y,r,1\n"
+    many = (1 << 24) // len(line) + 10
+    (tmp_path / "r.csv").write_text("prompt,a,b,rater,score\n" + line * many + "p,x,y,r\n")
+    with pytest.raises(InputError, match=f"row {many + 1}: has 4 cells, the header has 5"):
+        read_sheet(tmp_path / "r.csv")
+
+
+def test_large_columns_are_codes_without_a_python_object_a_row(tmp_path: Path) -> None:
+    ids = np.arange(50_000) % 7
+    (tmp_path / "r.csv").write_text("id,text\n" + "".join(f"{i},t\n" for i in ids))
+    column = read_sheet(tmp_path / "r.csv").column("id")
+    assert column.codes.dtype == np.int64
+    assert np.array_equal(np.array(column.values).astype(int)[column.codes], ids)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("t.csv", "id,text\n1,a,b\n", "row 1: has 3 cells, the header has 2"),
+        ("t.csv", "id,text\n1,a\n\n2\n", "row 2: has 1 cells, the header has 2"),
+        ("t.csv", 'id,text\n1,a\n2,"a\n', "row 2: a quote is opened and not closed"),
+        ("t.csv", 'id,text\n1,a\n2,"a"b\n3,c\n', "row 2: is not CSV"),
+        ("t.csv", 'id,"text\n1,a\n', "a quote is opened and not closed"),
+        ("t.csv", "id,text\n1,a\n,b\n", "row 2, field 'id': is blank"),
+        ("t.csv", "id,text\n1,a\n  ,b\n", "row 2, field 'id': is blank"),
+        ("t.csv", "text\na\n", "field 'id': there is no column id; there are text"),
+        ("t.csv", "id,txet\n1,a\n", "row 1: unknown field 'txet'. Did you mean 'text'"),
+        ("t.csv", "id, id\n1,a\n", "field 'id': there are two columns"),
+        ("t.csv", "id,\n1,a\n", "column 2 has no name"),
+        ("t.csv", "id,text\n1,a\n2,b\0\n", "row 2: holds a NUL byte"),
+        ("t.csv", "", "is empty"),
+        ("t.csv", "\ufeff\n", "is empty"),
+        ("t.csv", "id,text\n", "there are no rows"),
+        ("t.jsonl", '{"id": 1\n', "row 1: is not JSON"),
+        ("t.jsonl", '{"id": 1}\n{"id": 1, "id": 2}\n', "row 2: the field 'id' is there twice"),
+        ("t.jsonl", '{"id": 1}\n\n[1]\n', "row 2: must be a mapping .* not a list"),
+        ("t.jsonl", '{"id": 1}\n{"text": "a"}\n', "row 2, field 'id': is blank"),
+        ("t.jsonl", '{"id": 1}\n{"id": 1, "txet": 2}\n', "row 2: unknown field 'txet'"),
+        ("t.jsonl", '{"id": 1}\n{"id": ' + "7" * 5000 + "}\n", "row 2: cannot be read as JSON"),
+        ("t.jsonl", '{"": 1}\n', "row 1: a field is named ''"),
+        ("t.json", '{"id": 1}', "must hold a list"),
+        ("t.json", "[1]", "row 1: must be a mapping"),
+        ("t.json", "[" * 100_000, "cannot be read as JSON"),
+        ("t.json", "[]", "there are no rows"),
+        ("t.yaml", "- a: [", "cannot be read as YAML"),
+        ("t.yaml", "- id: 1\n  id: 2\n", "the field 'id' is there twice"),
+        ("t.yaml", "- id: 2026-13-45\n", "cannot be read as YAML"),
+        ("t.yaml", "- 1: 2\n", "row 1: a field is named 1"),
+        ("t.yaml", "- [1]: 2\n", "cannot be read as YAML"),
+        ("t.parquet", "PAR1", "cannot be read as parquet"),
+        (
+            "t.xlsx",
+            "",
+            "cannot read files that end in '.xlsx'; use .csv, .tsv, .jsonl, .ndjson, .json, .yaml, .yml, .p",
+        ),
+        ("t", "", "cannot read a file without an ending; use .csv"),
+        ("t.parquet.gz", "", "cannot read files that end in '.gz'; use .csv"),
+        ("t.csv.gz", "id,text\n", "cannot be read as gzip"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_place(tmp_path: Path, name: str, content: str, message: str) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    with pytest.raises((InputError, UnknownNameError), match=message) as caught:
+        read_sheet(tmp_path / name).records(FIELDS, required=("id",))
+    assert str(caught.value).startswith(str(tmp_path / name))
+    assert "\n" not in str(caught.value)
+
+
+def test_damaged_gzip_is_refused_wherever_it_is_damaged(tmp_path: Path) -> None:
+    whole = gzip.compress(b"id,text\n" + b"1,a\n" * 1000)
+    for at in range(2, len(whole)):
+        for raw in (whole[:at], whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :]):
+            (tmp_path / "t.csv.gz").write_bytes(raw)
+            try:
+                assert read_sheet(tmp_path / "t.csv.gz").rows == 1000  # a changed time stamp or name harms nothing
+            except InputError as error:
+                assert "cannot be read as gzip" in str(error)  # noqa: PT017
+
+
+def test_files_that_are_not_there_folders_and_other_encodings(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        read_sheet(tmp_path / "t.csv")
+    with pytest.raises(InputError, match="no such file"):
+        read_sheet(tmp_path / "t.csv.gz")
+    with pytest.raises(InputError, match="is a folder, not a file"):
+        read_sheet(tmp_path)
+    (tmp_path / "t.csv").write_bytes("id,text\n1,caf\xe9\n".encode("latin-1"))
+    with pytest.raises(InputError, match=r"row 1: byte 0xe9 is not utf-8; save the file as UTF-8$"):
+        read_sheet(tmp_path / "t.csv")
+    with pytest.raises(InputError, match="--encoding latin-1"):
+        read_sheet(tmp_path / "t.csv", "utf-8")
+    (tmp_path / "t.csv").write_bytes("id,text\n1,café\n".encode("utf-16"))
+    with pytest.raises(InputError, match="--encoding utf-16"):
+        read_sheet(tmp_path / "t.csv", "utf-8")
+
+
+def row(**values: Any) -> SheetRow:
+    return SheetRow(path=Path("t.csv"), number=3, cells=values)
+
+
+def test_cells_are_read_by_their_type() -> None:
+    one = row(a=" x ", n=7, m="2.5", b="yes", l="a; b;", k=["a", "b"], blank=None)
+    assert (one.text("a"), one.text("n"), one.text("blank"), one.text("none")) == ("x", "7", "", "")
+    assert (one.real("m"), one.real("blank"), one.count("n"), one.count("none")) == (2.5, None, 7, None)
+    assert (one.flag("b"), one.flag("blank")) == (True, False)
+    assert one.texts("l") == one.texts("k") == one.texts_of("k", "letter", "abc") == ("a", "b")
+    assert one.texts("blank") == ()
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1e999", "1_0", "1,5", "x", True, float("nan"), [1], 10**400])
+def test_what_is_no_finite_number_is_refused(value: Any) -> None:
+    with pytest.raises(ValueError, match="is not a number"):
+        real(value)
+    with pytest.raises(InputError, match=r"^t\.csv, row 3, field 'n': "):
+        row(n=value).real("n")
+
+
+@pytest.mark.parametrize(
+    ("read", "value", "said"),
+    [
+        ("text", ["a"], "must be text, not a list"),
+        ("texts", 3, "expected a list of texts"),
+        ("texts", ["a", 3], "expected a list of texts"),
+        ("count", 1.5, "1.5 is no whole number"),
+        ("count", -1, "-1 is no whole number"),
+        ("flag", "maybe", "'maybe' is neither true nor false"),
+        ("flag", 2, "2 is neither true nor false"),
+        ("real", "x" * 500, "…"),
+    ],
+)
+def test_cells_of_another_type_name_their_place(read: str, value: Any, said: str) -> None:
+    with pytest.raises(InputError, match=said) as caught:
+        getattr(row(c=value), read)("c")
+    assert str(caught.value).startswith("t.csv, row 3, field 'c': ")
+    assert len(str(caught.value)) < 200
+
+
+def test_unknown_names_have_a_suggestion_and_a_place() -> None:
+    with pytest.raises(UnknownNameError, match=r"t\.csv, row 3, field 'k': unknown kind 'tarp'\. Did you mean 'trap'"):
+        row(k="tarp").one_of("k", "kind", PairKind)
+    with pytest.raises(UnknownNameError, match="unknown kind 'tarp'"):
+        row(k="main;tarp").texts_of("k", "kind", PairKind)
+    assert row().one_of("k", "kind", PairKind, PairKind.main) == "main"
+
+
+def test_flags() -> None:
+    assert [flag(value) for value in (True, "TRUE", " yes ", "1", 1, False, "no", 0)] == [True] * 5 + [False] * 3
+
+
+def test_an_unknown_name_is_told_enum_members_by_their_value() -> None:
+    message = str(UnknownNameError("kind", "tarp", list(PairKind)))
+    assert message == "unknown kind 'tarp'. Did you mean 'trap'? Known: gold, main, repeat, train, trap."

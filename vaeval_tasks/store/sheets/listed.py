@@ -1,0 +1,101 @@
+"""JSON lines, JSON and YAML: a list of mappings, each a row."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from vaeval_tasks.errors import InputError
+from vaeval_tasks.store.sheets.cells import shown
+
+__all__ = ["json_line_rows", "json_rows", "yaml_rows"]
+
+Rows = list[dict[str, Any]]
+
+
+class _Twice(ValueError):
+    """A mapping has one key twice; the parsers would take the last one without a word."""
+
+
+def _once(pairs: Iterable[Iterable[Any]]) -> dict[Any, Any]:
+    out: dict[Any, Any] = {}
+    for key, value in pairs:
+        if key in out:
+            raise _Twice(f"the field {key!r} is there twice")
+        out[key] = value
+    return out
+
+
+class _Loader(yaml.SafeLoader):
+    """A safe loader that refuses a key that is there twice."""
+
+
+def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
+    loader.flatten_mapping(node)
+    return _once(tuple(loader.construct_object(part, deep=True) for part in pair) for pair in node.value)
+
+
+_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
+
+
+def _parsed(parse: Callable[[], Any], kind: str, path: Path, row: int | None = None) -> Any:
+    try:
+        return parse()
+    except _Twice as error:
+        raise InputError(str(error), path=path, row=row) from None
+    except json.JSONDecodeError as error:
+        place = "" if row is not None else f" at line {error.lineno}"
+        raise InputError(f"is not JSON ({error.msg}{place})", path=path, row=row) from None
+    except RecursionError:
+        raise InputError(f"cannot be read as {kind} (lists within lists without end)", path=path, row=row) from None
+    except (yaml.YAMLError, ValueError, TypeError) as error:  # such as a date without a day, a number of a mile
+        said = f"cannot be read as {kind} ({' '.join(str(error).split())})"
+        raise InputError(said, path=path, row=row) from None
+
+
+def json_line_rows(text: str, path: Path) -> Rows:
+    """Return the rows of a JSON lines file; blank lines are passed over and not counted.
+
+    Raises:
+        InputError: a line is not JSON, or no mapping.
+    """
+    lines = [line for line in text.split("\n") if line.strip()]
+    parsed = [
+        _parsed(lambda line=line: json.loads(line, object_pairs_hook=_once), "JSON", path, number)  # type: ignore[misc]
+        for number, line in enumerate(lines, 1)
+    ]
+    return _mappings(parsed, path)
+
+
+def json_rows(text: str, path: Path) -> Rows:
+    """Return the rows of a JSON file.
+
+    Raises:
+        InputError: it is not JSON, or no list of mappings.
+    """
+    return _mappings(_parsed(lambda: json.loads(text, object_pairs_hook=_once), "JSON", path), path)
+
+
+def yaml_rows(text: str, path: Path) -> Rows:
+    """Return the rows of a YAML file.
+
+    Raises:
+        InputError: it is not YAML, or no list of mappings.
+    """
+    return _mappings(_parsed(lambda: yaml.load(text, _Loader), "YAML", path), path)  # noqa: S506 (a safe loader)
+
+
+def _mappings(found: Any, path: Path) -> Rows:
+    if not isinstance(found, list):
+        raise InputError("must hold a list of rows", path=path)
+    for number, row in enumerate(found, 1):
+        if not isinstance(row, dict):
+            raise InputError(f"must be a mapping (a JSON object) of fields, not {shown(row)}", path=path, row=number)
+        for name in row:
+            if not isinstance(name, str) or not name.strip():
+                raise InputError(f"a field is named {shown(name)}; names are text", path=path, row=number)
+    return found

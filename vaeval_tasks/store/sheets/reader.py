@@ -1,0 +1,98 @@
+"""From a path, standard input or pasted text to a sheet: what kind of file it is, and how that kind is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from vaeval_tasks.errors import InputError
+from vaeval_tasks.store.sheets.content import GZIP, STANDARD_INPUT, decoded, file_bytes, unpacked
+from vaeval_tasks.store.sheets.delimited import delimited_table
+from vaeval_tasks.store.sheets.listed import json_line_rows, json_rows, yaml_rows
+from vaeval_tasks.store.sheets.sheet import Sheet
+from vaeval_tasks.store.tables import read_parquet_table
+
+__all__ = ["ENDINGS", "pasted_sheet", "read_sheet"]
+
+_TEXT: dict[str, Callable[[str, Path], pa.Table | list[dict[str, Any]]]] = {
+    ".csv": delimited_table,
+    ".tsv": lambda text, path: delimited_table(text, path, "\t"),
+    ".jsonl": json_line_rows,
+    ".ndjson": json_line_rows,
+    ".json": json_rows,
+    ".yaml": yaml_rows,
+    ".yml": yaml_rows,
+}
+"""Kinds of text file by ending; each may also be compressed (``.gz``)."""
+_BINARY: dict[str, Callable[[bytes, Path], pa.Table]] = {
+    ".parquet": lambda raw, path: read_parquet_table(path, data=raw),
+}
+"""Kinds of file that are no text."""
+
+ENDINGS = (*_TEXT, *_BINARY)
+"""What a file's name may end in."""
+_HEADED = (".csv", ".tsv")
+
+
+def read_sheet(path: str | Path, encoding: str | None = None, *, may_be_empty: bool = False) -> Sheet:
+    """Read a file by its ending, or standard input (``-``) by its content.
+
+    Args:
+        path: the file.
+        encoding: of a text file, as the user named it; None: UTF-8, and there is no option to name another.
+        may_be_empty: take a file that has a header and no row.
+
+    Raises:
+        InputError: the file is missing, empty, of another kind, or cannot be parsed or decoded.
+    """
+    path = Path(path)
+    name = path.name.lower().removesuffix(".gz")
+    if path == STANDARD_INPUT:
+        raw, path = file_bytes(path), Path("standard input")
+        raw = unpacked(raw, path) if raw.startswith(GZIP) else raw
+        kind = _kind_of(raw)
+    else:
+        kind = Path(name).suffix
+        compressed = name != path.name.lower()
+        if path.is_file() and (kind not in ENDINGS or (compressed and kind in _BINARY)):
+            ending = path.suffix if kind in ENDINGS or not kind else kind
+            told = f"files that end in {ending!r}" if ending else "a file without an ending"
+            raise InputError(f"cannot read {told}; use {', '.join(ENDINGS)} or, of text, these with .gz", path=path)
+        raw = unpacked(file_bytes(path), path) if compressed and path.is_file() else file_bytes(path)
+    if kind in _BINARY:
+        sheet = Sheet(path, _BINARY[kind](raw, path))
+    else:
+        sheet = _of_text(decoded(raw, path, encoding, headers=1 if kind in _HEADED else 0), path, kind)
+    if not (sheet.rows or may_be_empty):
+        raise InputError("there are no rows", path=path)
+    return sheet
+
+
+def pasted_sheet(text: str) -> Sheet:
+    """Read a table that was pasted into a page: cells between commas, tabs or semicolons.
+
+    Raises:
+        InputError: as of a file; it is called "pasted table".
+    """
+    path = Path("pasted table")
+    sheet = _of_text(decoded(text.encode(errors="replace"), path, None, headers=1), path, ".csv")
+    if not sheet.rows:
+        raise InputError("there are no rows; paste a header line, then one row a line", path=path)
+    return sheet
+
+
+def _of_text(text: str, path: Path, kind: str) -> Sheet:
+    if not text.strip():
+        raise InputError("is empty", path=path)
+    return Sheet(path, _TEXT[kind](text, path))
+
+
+def _kind_of(raw: bytes) -> str:
+    """Return the ending that fits what standard input holds."""
+    if raw.startswith(b"PAR1"):
+        return ".parquet"
+    start = raw.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    return {b"{": ".jsonl", b"[": ".json"}.get(start, ".csv")
