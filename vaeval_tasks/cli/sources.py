@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-from tqdm import tqdm
+
+from vaeval_tasks.errors import InputError
 
 __all__ = [
     "FiniteRange",
@@ -55,11 +56,18 @@ def pairs_of(option: str, texts: Sequence[str], *, split_commas: bool = True) ->
     return out
 
 
+def _there(ctx: click.Context, param: click.Parameter, path: Path) -> Path:
+    """Refuse a source that is not there before anything that reads one is imported."""
+    if path != Path("-") and not path.exists():
+        raise InputError("no such file", path=path)
+    return path
+
+
 def source_options(command: F) -> F:
     """Add the argument SOURCE and how to read it."""
     for decorate in reversed(
         (
-            click.argument("source", type=click.Path(path_type=Path)),
+            click.argument("source", type=click.Path(path_type=Path), callback=_there),
             click.option(
                 "--columns",
                 multiple=True,
@@ -178,6 +186,8 @@ def bar(total: int, what: str, unit: str) -> Iterator[Callable[[int], object]]:
 
     A terminal that tells no size counts as 80 by 24.
     """
+    from tqdm import tqdm  # looks its own version up among all packages, which takes as long as click does
+
     try:
         width = os.get_terminal_size(sys.stderr.fileno()).columns
     except (OSError, ValueError):

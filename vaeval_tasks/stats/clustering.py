@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.cluster.hierarchy import fcluster, linkage
 
 from vaeval_tasks.errors import EstimationError
 
@@ -69,6 +68,8 @@ def residual_profiles(strengths: ArrayLike) -> Profiles:
 def partition(similarity: ArrayLike, k: int) -> tuple[int, ...]:
     """Return average-linkage groups of a similarity matrix cut at ``k``, numbered in order of appearance."""
     s = np.asarray(similarity, dtype=np.float64)
+    from scipy.cluster.hierarchy import fcluster  # only the clustering of rubrics pays for it
+
     return _number(fcluster(_tree(s), k, "maxclust"))
 
 
@@ -188,6 +189,8 @@ def _tree(similarity: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return average linkage of the condensed distances 1 - similarity (SciPy would take a square as observations)."""
     distance = np.clip(1 - (similarity + similarity.T) / 2, 0, None)
     condensed = distance[np.triu_indices(len(distance), 1)]
+    from scipy.cluster.hierarchy import linkage
+
     return np.asarray(linkage(condensed, "average"))
 
 

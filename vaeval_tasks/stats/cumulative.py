@@ -8,13 +8,15 @@ P(Y <= k) = F(tau_k - delta), delta = X @ s, tau = design @ t. The log-likelihoo
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
-from scipy.sparse import csr_matrix
 
 from vaeval_tasks.stats.links import Link, quantile, tail
+
+if TYPE_CHECKING:  # SciPy is imported by what calls it, so that a bad file is refused without it
+    from scipy.sparse import csr_matrix
 
 __all__ = ["Problem", "Solution", "category_scores", "incidence", "inverse_information", "solve", "weighted_gram"]
 
@@ -76,6 +78,8 @@ def incidence(
     first: NDArray[np.int64], second: NDArray[np.int64], n: int, side: NDArray[np.int64] | None = None
 ) -> csr_matrix:
     """Return the (pairs, n) matrix with +1 at ``first`` and -1 at ``second``; ``side`` adds a last column."""
+    from scipy.sparse import csr_matrix
+
     rows = np.arange(len(first))
     data = [np.ones(len(first)), -np.ones(len(first))]
     columns = [first, second]
@@ -95,6 +99,8 @@ def weighted_gram(x: csr_matrix | Floats, weight: Floats) -> Floats:
 
 def solve(problem: Problem) -> Solution:
     """Maximise the penalised log-likelihood. ``converged`` is False where there seems to be no finite maximum."""
+    from scipy.linalg import cho_solve
+
     if not isinstance(problem.incidence, np.ndarray) and np.prod(problem.incidence.shape) <= _DENSE:
         problem = replace(problem, incidence=problem.incidence.toarray())
     n_coef = problem.incidence.shape[1]
@@ -222,6 +228,8 @@ def _factor(problem: Problem, information: Floats) -> tuple[Floats, bool] | None
 
     Rounding can leave a pivot that ought to be zero, as of entities that were never compared, a little above it.
     """
+    from scipy.linalg import cho_factor
+
     lifted = _lifted(problem, information)
     try:
         factor, lower = cho_factor(lifted, lower=True)

@@ -10,9 +10,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
-from scipy.sparse import csr_matrix, hstack, vstack
-from scipy.sparse.csgraph import connected_components
 
 from vaeval_tasks.errors import EstimationError
 from vaeval_tasks.stats.cells import Cells
@@ -40,8 +37,8 @@ def require_connected(cells: Cells) -> None:
         EstimationError: names the entities without a comparison, or the parts.
     """
     m = len(cells.entities)
-    links = csr_matrix((np.ones(len(cells.first)), (cells.first, cells.second)), shape=(m, m))
-    n_parts, part = connected_components(links, directed=False)
+    part = _parts(cells.first, cells.second, m)
+    n_parts = int(part.max(initial=-1)) + 1
     if n_parts == 1:
         return
     members = [[cells.entities[i] for i in np.flatnonzero(part == p)] for p in range(n_parts)]
@@ -61,12 +58,28 @@ def require_connected(cells: Cells) -> None:
     )
 
 
+def _parts(first: NDArray[np.int64], second: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """Return the part of each entity, numbered by its first member; those compared, even through others, share one."""
+    part = np.arange(n)
+    while True:  # every entity takes the lowest label beside it, then that one's label, until nothing changes
+        lowest = part.copy()
+        np.minimum.at(lowest, first, part[second])
+        np.minimum.at(lowest, second, part[first])
+        lowest = lowest[lowest]
+        if np.array_equal(lowest, part):
+            return np.unique(part, return_inverse=True)[1]
+        part = lowest
+
+
 def recession_direction(problem: Problem) -> NDArray[np.float64] | None:
     """Return strengths of a direction along which the likelihood never falls and somewhere rises, or None.
 
     Every observed category k of a pair asks for u[k-1] <= v_a - v_b <= u[k] of a direction (v, u), one-sided at the
     ends; if some of these can be strict, the maximum is at infinity.
     """
+    from scipy.optimize import linprog  # a third of a second, paid only where a fit has no finite maximum
+    from scipy.sparse import csr_matrix, hstack, vstack
+
     pair, category = np.nonzero(problem.counts)
     delta = problem.incidence[pair]
     tau = csr_matrix(problem.design)

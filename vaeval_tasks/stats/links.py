@@ -7,7 +7,6 @@ from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit, ndtr, ndtri
 
 __all__ = ["Link", "Tail", "quantile", "tail"]
 
@@ -36,6 +35,8 @@ class Tail:
 
 def tail(link: Link, z: Floats) -> Tail:
     """Evaluate a link."""
+    from scipy.special import expit, ndtr  # here: reading ratings imports this room, and needs no SciPy
+
     if link is Link.logit:
         below, above = expit(z), expit(-z)
         density = below * above
@@ -46,4 +47,6 @@ def tail(link: Link, z: Floats) -> Tail:
 
 def quantile(link: Link, probability: Floats) -> Floats:
     """Return F^-1."""
+    from scipy.special import logit, ndtri
+
     return logit(probability) if link is Link.logit else ndtri(probability)

@@ -6,7 +6,6 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 
 from vaeval_tasks.stats.draws import Draws, Scheme, lanes
 
@@ -39,6 +38,8 @@ class Rated(Protocol):
 
 def resampled_sums(rows: Rated, group: Codes, weights: Floats, n_groups: int, draws: Draws) -> Floats:
     """Return sums of ``weights`` (kinds, rows) per group under each replicate: (kinds, groups, replicates)."""
+    from scipy.sparse import csr_matrix  # here: a bad file is refused without SciPy
+
     n = len(group)
     iid = draws.scheme is Scheme.iid
     raters, prompts = (np.arange(n), np.zeros(n, dtype=np.int64)) if iid else (rows.rater, rows.prompt)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_matrix
 
 from vaeval_tasks.stats.clusters import WAYS, lacking
 from vaeval_tasks.stats.comparisons import Coverage, check_codes, check_weights, recode
@@ -172,6 +171,8 @@ def _means(
     data: MosRatings, group: Codes, sample: Codes, n_samples: int, by_rater: Floats | None, by_other: Floats
 ) -> Floats:
     """Return the mean of every (rubric, entity) in every replicate, NaN where nothing is left."""
+    from scipy.sparse import csr_matrix  # here: a bad file is refused without SciPy
+
     n = len(group)
     n_groups = len(data.rubrics) * len(data.entities)
     collect = csr_matrix((data.weight, (sample, np.arange(n))), shape=(n_samples, n))

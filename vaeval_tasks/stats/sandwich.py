@@ -7,10 +7,10 @@ G / (G - 1) and a t quantile of min(G) - 1 degrees of freedom.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix, hstack
 
 from vaeval_tasks.stats.cells import count_cells, orient, session_codes
 from vaeval_tasks.stats.clusters import Clusters
@@ -20,6 +20,9 @@ from vaeval_tasks.stats.fits import Engine, Fit
 from vaeval_tasks.stats.fractional import fractional_problem
 from vaeval_tasks.stats.massey import massey_inverse
 from vaeval_tasks.stats.ordinal import ordinal_problem, require_levels
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 __all__ = ["Covariance", "sandwich"]
 
@@ -97,6 +100,8 @@ def _one_way(scores: csr_matrix, one: Comparisons, clusters: Clusters) -> tuple[
 
 def _outer(scores: csr_matrix, cluster: Codes) -> tuple[Floats, int]:
     """Return sum_g G_g G_g' times G / (G - 1), and how many clusters there are."""
+    from scipy.sparse import csr_matrix
+
     codes, n = recode(cluster)
     sums = csr_matrix((np.ones(len(codes)), (codes, np.arange(len(codes)))), shape=(n, len(codes))) @ scores
     return (sums.T @ sums).toarray() * (n / max(n - 1, 1)), n
@@ -104,6 +109,8 @@ def _outer(scores: csr_matrix, cluster: Codes) -> tuple[Floats, int]:
 
 def _influence(one: Comparisons, fit: Fit) -> _Influence:
     """Return inverse information and per-rating scores at a fit, for its engine."""
+    from scipy.sparse import csr_matrix, hstack  # here: a bad file is refused without SciPy
+
     cells, turned = count_cells(one)[0], orient(one)
     column = turned.score + one.scale
     pairs = incidence(turned.first, turned.second, len(fit.entities))

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 from numpy.typing import NDArray
 
 from vaeval_tasks.analysis.load.fields import Names, constant, flags, identifiers, rubric_names
@@ -50,6 +49,8 @@ def configs_of(run: RunDir) -> dict[str, ModelConfig]:
     path = run.root / "configs.yaml"
     if not path.is_file():
         return {}
+    import yaml  # here: a plain file needs none
+
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:

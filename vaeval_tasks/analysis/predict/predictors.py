@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from vaeval_tasks.analysis.load.entities import Level, default_level, entity_names
 from vaeval_tasks.analysis.load.measured import MeasuredMetric
@@ -119,7 +119,7 @@ def words_about_width(n_systems: int, n_models: int, rows: Sequence[Predictor]) 
         f"{n_systems} systems of {n_models} models were compared; so few leave a correlation over systems uncertain."
     ]
     if n_models > 2:
-        quantile = float(student.ppf(0.975, n_models - 2))
+        quantile = float(stdtrit(n_models - 2, 0.975))
         bound = quantile / np.sqrt(n_models - 2 + quantile**2)
         out.append(
             f"With {n_models} independent models, a rank correlation below about {bound:.2f} cannot be told from none."

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
 from vaeval_tasks.stats import Draws, Interval, Resamples
 from vaeval_tasks.stats.draws import lanes
@@ -98,8 +98,8 @@ def _interval(point: float, drawn: Floats) -> Interval:
         said = f"the correlation is undefined in {len(drawn) - len(kept)} of {len(drawn)} replicates"
         return Interval(low=None, high=None, se=None, reason=said)
     below = (np.sum(kept < point) + 0.5 * np.sum(kept == point)) / len(kept)
-    shift = norm.ppf(np.clip(below, 1 / len(kept), 1 - 1 / len(kept)))
-    tails = norm.cdf(2 * shift + norm.ppf([0.025, 0.975]))
+    shift = ndtri(np.clip(below, 1 / len(kept), 1 - 1 / len(kept)))
+    tails = ndtr(2 * shift + ndtri([0.025, 0.975]))
     low, high = np.quantile(kept, tails)
     # the estimate is among the values that the data allow, even where half the replicates tie with it
     return Interval(low=min(float(low), point), high=max(float(high), point), se=float(kept.std(ddof=1)))

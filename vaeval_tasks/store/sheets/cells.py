@@ -3,12 +3,31 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["flag", "real", "shown", "texts"]
+__all__ = ["Twice", "flag", "once", "real", "shown", "texts"]
 
 _FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 _LONGEST = 80
+
+
+class Twice(ValueError):
+    """A mapping has one key twice; the parsers would take the last one without a word."""
+
+
+def once(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
+    """Return the mapping of pairs.
+
+    Raises:
+        Twice: a key is there twice.
+    """
+    out: dict[Any, Any] = {}
+    for key, value in pairs:
+        if key in out:
+            raise Twice(f"the field {shown(key)} is there twice")
+        out[key] = value
+    return out
 
 
 def shown(value: Any) -> str:
