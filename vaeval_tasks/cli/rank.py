@@ -60,8 +60,8 @@ def rank(
 ) -> None:
     """Rank models, configurations, voices or thinking levels from comparative ratings.
 
-    SOURCE is a run folder, or a CSV, JSON lines or parquet file with the columns prompt, a, b, rater, score
-    (-3..3, positive where a is preferred), and optionally rubric and count.
+    SOURCE is a run folder, or a CSV, JSON lines or parquet file (- for standard input) with the columns prompt,
+    a, b, rater, score (-3..3, positive where a is preferred), and optionally rubric and count.
 
     Example: vaeval rank ratings.csv --by config --ci sandwich --json
     """

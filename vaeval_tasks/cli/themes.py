@@ -14,9 +14,9 @@ __all__ = ["themes"]
 
 def _show_lexicon(ctx: click.Context, param: click.Parameter, wanted: bool) -> None:
     """Print the ten published themes and stop; nothing else that the verb is given is read."""
-    from vaeval_tasks.analysis.comments.lexicon import DEFAULT
-
     if wanted:
+        from vaeval_tasks.analysis.comments.lexicon import DEFAULT
+
         click.echo(DEFAULT.read_text(encoding="utf-8"), nl=False)
         ctx.exit()
 
