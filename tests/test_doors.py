@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import io
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -152,6 +154,23 @@ def test_a_file_of_no_use_is_refused_alike_at_every_door(
     if make is not None:
         (folder / name).write_bytes(make(f"{DOORS[door].header}\n{DOORS[door].row}\n".encode()))
     assert part in told(door, folder / name, folder, capsys)
+
+
+def test_ratings_may_come_from_standard_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [f"p{i},{a},{b},r{i % 3},{i * i % 5 - 2}" for i in range(6) for a, b in ("xy", "yz", "zx")]
+    raw = "\n".join([COMPARED[0], *rows]).encode()
+    (tmp_path / "t.csv").write_bytes(raw)
+    main(["rank", str(tmp_path / "t.csv"), "--ci", "sandwich"])
+    of_file = capsys.readouterr().out
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
+    main(["rank", "-", "--ci", "sandwich"])
+    assert capsys.readouterr().out == of_file
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw + b"\np,x,y,r\n")))
+    with pytest.raises(SystemExit):
+        main(["rank", "-"])
+    assert capsys.readouterr().err == "Error: standard input, row 19: has 4 cells, the header has 5\n"
 
 
 @pytest.mark.parametrize("door", ["report", "manifest", "reviews", "gold"])

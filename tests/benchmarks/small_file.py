@@ -47,7 +47,8 @@ def main() -> None:
             "import numpy": ["-c", "import numpy"],
             "import numba, load its types": [
                 "-c",
-                "from numba.core.registry import cpu_target as t\nt.typing_context.refresh(), t.target_context.refresh()",
+                "from numba.core.registry import cpu_target as t\n"
+                "t.typing_context.refresh()\nt.target_context.refresh()",
             ],
             "no such file": [*verb, "rank", f"{folder}/none.csv"],
             "a bad column": [*verb, "rank", str(small), "--columns", "score=points"],

@@ -6,6 +6,7 @@ import csv
 import io
 import sys
 from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -70,7 +71,7 @@ def delimited_table(text: str, path: Path, delimiter: str | None = None) -> pa.T
 def _require_whole_quotes(text: str, path: Path, delimiter: str) -> None:
     """Refuse what Arrow would take as it comes: a quote without an end, and text behind one that ends."""
 
-    def reader() -> csv._reader:
+    def reader() -> Iterator[list[str]]:
         return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
 
     longest = csv.field_size_limit(sys.maxsize)

@@ -149,14 +149,15 @@ class Sheet:
         Raises:
             InputError: a name is blank or there twice.
         """
-        arrow = isinstance(self.table, pa.Table)
-        names = tuple(self.table.column_names if arrow else dict.fromkeys(key for row in self.table for key in row))
+        if isinstance(self.table, pa.Table):
+            names, rows = tuple(self.table.column_names), self.table.num_rows
+        else:
+            names, rows = tuple(dict.fromkeys(key for row in self.table for key in row)), len(self.table)
         for number, name in enumerate(names, 1):
             if not name.strip():
                 raise InputError(f"column {number} has no name in the header", path=self.path)
             if names.count(name) > 1:
                 raise InputError("there are two columns of that name", path=self.path, field=name)
-        rows = self.table.num_rows if arrow else len(self.table)
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "rows", rows)
 
