@@ -107,6 +107,27 @@ def test_what_a_csv_writer_writes_comes_back(rows: list[tuple[str, str]]) -> Non
     assert [tuple(row.cells.values()) for row in pasted_sheet(out.getvalue()).records(FIELDS)] == rows
 
 
+@settings(deadline=None, max_examples=500)
+@given(st.text('ab,"\n', max_size=12))
+def test_quotes_are_taken_as_a_strict_csv_reader_takes_them(body: str) -> None:
+    import csv
+
+    try:
+        strict = list(csv.reader(io.StringIO(f"id,text\n{body}", newline=""), strict=True))
+    except csv.Error:
+        strict = None
+    try:
+        found: list[Any] | None = [list(row.cells.values()) for row in pasted_sheet(f"id,text\n{body}").records(FIELDS)]
+    except InputError as error:
+        found = None
+        if "quote" in str(error) or "not CSV" in str(error):
+            assert strict is None
+    if strict is None:
+        assert found is None
+    elif found is not None:
+        assert found == [row for row in strict[1:] if row]
+
+
 def test_rows_are_numbered_beyond_one_block(tmp_path: Path) -> None:
     line = "p,x,y,r,1\n"
     many = (1 << 24) // len(line) + 10
