@@ -7,6 +7,7 @@
     ├── UnknownNameError        a name is not in the list it must come from (did you mean …?)
     ├── MissingDependencyError  an optional dependency is not installed
     ├── MissingWeightsError     model weights are absent or differ from their pinned checksum
+    ├── RunBusyError            another process writes to the run folder
     ├── ServiceError            a judge, provider or server could not be reached or refused
     ├── PluginError             somebody else's class cannot be imported or does not do what it must
     └── EstimationError         the data cannot carry the number that was asked for
@@ -26,6 +27,7 @@ __all__ = [
     "MissingDependencyError",
     "MissingWeightsError",
     "PluginError",
+    "RunBusyError",
     "ServiceError",
     "UnknownNameError",
     "VaevalError",
@@ -86,6 +88,10 @@ class MissingDependencyError(VaevalError):
 
 class MissingWeightsError(VaevalError):
     """Model weights are absent, or their checksum is not the pinned one."""
+
+
+class RunBusyError(VaevalError):
+    """Another process writes to the run folder; the message names it and what to do."""
 
 
 class ServiceError(VaevalError):

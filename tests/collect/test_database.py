@@ -14,7 +14,7 @@ from alembic import command
 
 from vaeval_tasks.collect.store import database as module
 from vaeval_tasks.collect.store import tables as store
-from vaeval_tasks.collect.store.database import network_file_system, open_database
+from vaeval_tasks.collect.store.database import open_database
 from vaeval_tasks.collect.store.migrate import configuration, upgrade
 from vaeval_tasks.collect.store.tables import PUBLIC
 from vaeval_tasks.errors import InputError, ServiceError

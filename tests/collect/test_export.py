@@ -34,9 +34,10 @@ from vaeval_tasks.simulate.driver import drive, sounds_of
 from vaeval_tasks.simulate.preference import Preference
 from vaeval_tasks.store.check import check
 from vaeval_tasks.store.records_csv import read_csv, whole_text
+from vaeval_tasks.store.log import read_jsonl
 from vaeval_tasks.store.run import RECORDS, RunDir
 from vaeval_tasks.store.schema import CHECK_PREFIX, Comment, PairKind, Rating, ResponseStatus
-from vaeval_tasks.store.tables import arrow_schema, read_jsonl
+from vaeval_tasks.store.tables import arrow_schema
 
 T0 = 1_790_000_000_000
 PANEL = "5f2d8c1e9b7a4d3c2e1f0a9b"  # as Prolific writes its ids

@@ -34,7 +34,7 @@ def test_staleness_is_told(tmp_path: Path) -> None:
     run.write("scores", [score], made_by="vaeval score", inputs=["responses"])
     assert run.stale() == []
     run.write("responses", [replace(RESPONSE, text="new")], made_by="vaeval generate")
-    assert run.stale() == ["scores: made from an earlier responses; run vaeval score again"]
+    assert run.stale() == ["scores: made from responses that changed since; run vaeval score again"]
     run.path("scores").write_bytes(b"other")
     assert run.stale()[0].startswith("scores: the file was changed")
     run.path("scores").unlink()

@@ -45,15 +45,6 @@ def test_rows_round_trip_any_text(words: str, gates: tuple[str, ...], seconds: f
     assert tables.from_row(Prompt, json.loads(json.dumps(tables.to_row(prompt)))) == prompt
 
 
-def test_jsonl_appends_survive_a_torn_line(tmp_path: Path) -> None:
-    log = tmp_path / "responses.jsonl"
-    tables.append_jsonl(log, RESPONSE)
-    with log.open("a") as file:
-        file.write('{"response_id": "half')
-    tables.append_jsonl(log, replace(RESPONSE, response_id="r2"))
-    assert [r.response_id for r in tables.read_jsonl(log, Response)] == ["r1", "r2"]
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -12,6 +12,7 @@ from vaeval_tasks.collect.outgoing.export import FOLDER, Exported, Format
 from vaeval_tasks.collect.outgoing.export import export as export_run
 from vaeval_tasks.collect.serve import database_of
 from vaeval_tasks.errors import InputError
+from vaeval_tasks.store.lock import Writer, writing
 from vaeval_tasks.store.run import RunDir
 
 __all__ = ["export"]

@@ -57,6 +57,7 @@ def judge(
     from vaeval_tasks.judging.pairs import PairJudgeSettings, judge_pairs
     from vaeval_tasks.rubrics import rubric
     from vaeval_tasks.services.http.chat import ChatClient, ChatOptions
+    from vaeval_tasks.store.lock import Writer, writing
     from vaeval_tasks.store.run import RunDir
 
     settings = PairJudgeSettings(
@@ -66,11 +67,13 @@ def judge(
         audio_part=AudioPart(audio_part),
         retry_malformed=retry_malformed,
     )
+    folder = RunDir.existing(run)
+    click.get_current_context().with_resource(writing(folder.root, Writer.judge))
     options = ChatOptions(model=model, max_tokens=max_tokens, concurrency=concurrency, timeout_s=timeout)
     client = ChatClient(url, options, say=lambda text: tqdm.write(text, file=sys.stderr))
     try:
         with tqdm(desc="judge", unit="request", disable=None) as bar:
-            done = judge_pairs(RunDir.existing(run), client, settings, progress=bar.update)
+            done = judge_pairs(folder, client, settings, progress=bar.update)
     finally:
         client.close()
     click.echo(

@@ -10,6 +10,7 @@ import click
 
 from vaeval_tasks.design import Balance, DesignSettings, Range, balance
 from vaeval_tasks.design.study import Request, design_run
+from vaeval_tasks.store.lock import Writer, writing
 from vaeval_tasks.store.run import RunDir
 
 __all__ = ["pair"]
@@ -68,6 +69,9 @@ def pair(
     if show:
         pairs = folder.read("pairs")
     else:
+        hold = click.get_current_context().with_resource
+        hold(writing(folder.root, Writer.pair))
+        hold(writing(folder.root, Writer.prompts))  # they must not change under the design
         settings = DesignSettings(
             seed=seed, raters_per_pair=raters, repeat_share=repeats, check_every=checks_every, training=training
         )

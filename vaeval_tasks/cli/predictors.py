@@ -50,6 +50,7 @@ def predictors(
     from vaeval_tasks.scoring.scores import score_responses, scoring_jobs
     from vaeval_tasks.stats import Draws
     from vaeval_tasks.store.answers import latest
+    from vaeval_tasks.store.lock import Writer, writing
     from vaeval_tasks.store.run import RunDir
 
     folder = RunDir.existing(run)
@@ -57,7 +58,8 @@ def predictors(
     ratings = load_ratings(source)
     chosen = pick_rubrics(ratings.data.rubrics, rubrics)
     answers = [response for response in latest(folder.responses()) if not response.task]
-    score_responses(folder, scoring_jobs(answers, ()), None, families=[MetricFamily.measures])
+    with writing(folder.root, Writer.score):
+        score_responses(folder, scoring_jobs(answers, ()), None, families=[MetricFamily.measures])
     metrics = load_measured(source, ratings)
     with bar(resamples + splits, "predictors", "draw") as update:
         found = predict(

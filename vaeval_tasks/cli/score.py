@@ -10,6 +10,7 @@ import click
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.metrics.guests import ROLES
 from vaeval_tasks.store.answers import latest
+from vaeval_tasks.store.lock import Writer, writing
 from vaeval_tasks.store.run import RunDir
 
 __all__ = ["score"]
@@ -66,6 +67,7 @@ def score(run: Path, profile: str, own: tuple[str, ...], seed: int, as_json: boo
     from vaeval_tasks.scoring.results_text import results_text
 
     folder = RunDir.existing(run)
+    click.get_current_context().with_resource(writing(folder.root, Writer.score))
     responses = latest(folder.responses())
     if not responses:
         raise InputError("there are no responses; make some with vaeval lm-eval or vaeval generate", path=run)

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.generate.ranks import rank
+from vaeval_tasks.store.log import append_jsonl, append_lines
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import Item, Response
-from vaeval_tasks.store.tables import append_jsonl, append_lines
+
 
 __all__ = ["NO_ROOM", "Entry", "Ledger", "UnwritableError", "open_for_asking"]
 

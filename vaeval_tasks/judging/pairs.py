@@ -17,9 +17,9 @@ from vaeval_tasks.errors import InputError, ServiceError
 from vaeval_tasks.judging.instructions import AudioPart, Verdict, instructions_sha256, messages, questions, read_verdict
 from vaeval_tasks.services.http.chat import ChatAnswer, ChatClient
 from vaeval_tasks.store.answers import study_answers
+from vaeval_tasks.store.log import append_jsonl, read_jsonl
 from vaeval_tasks.store.run import RunDir, now
 from vaeval_tasks.store.schema import Pair, PairKind, Prompt, Rater, Rating, slug
-from vaeval_tasks.store.tables import append_jsonl, read_jsonl
 
 __all__ = [
     "Judgement",

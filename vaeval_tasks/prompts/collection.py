@@ -19,9 +19,10 @@ from vaeval_tasks.prompts.recording import read_recording
 from vaeval_tasks.prompts.review import read_reviews
 from vaeval_tasks.prompts.select import Selection, select
 from vaeval_tasks.prompts.transcripts import KeptTranscripts
+from vaeval_tasks.store.lock import Writer, writing
+from vaeval_tasks.store.log import read_jsonl, write_jsonl
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import Prompt
-from vaeval_tasks.store.tables import read_jsonl, write_jsonl
 
 __all__ = ["TARGET_LUFS", "Job", "import_prompts", "read_report", "selections"]
 
@@ -55,7 +56,10 @@ def selections(job: Job, kept: Path | None = None) -> list[Selection]:
     Raises:
         InputError: the manifest or the reviews are malformed.
     """
-    scripts = read_manifest(job.manifest, job.recordings)
+    return _select(job, read_manifest(job.manifest, job.recordings), kept)
+
+
+def _select(job: Job, scripts: list[Script], kept: Path | None) -> list[Selection]:
     folder = job.recordings or job.manifest.parent
     reviews = read_reviews(job.reviews, scripts, folder) if job.reviews else {}
     transcribe = KeptTranscripts(job.recogniser, kept) if job.recogniser else None
@@ -68,9 +72,15 @@ def import_prompts(run: RunDir, job: Job) -> list[Selection]:
     Raises:
         InputError: the manifest is malformed, no script has a usable take, or pairs were designed already.
     """
+    scripts = read_manifest(job.manifest, job.recordings)
+    with writing(run.root, Writer.prompts):
+        return _import(run, job, scripts)
+
+
+def _import(run: RunDir, job: Job, scripts: list[Script]) -> list[Selection]:
     if run.has("pairs"):
         raise InputError("pairs were designed from the prompts of this run; import into a new one", path=run.root)
-    found = selections(job, run.root / "prompt_transcripts.jsonl")
+    found = _select(job, scripts, run.root / "prompt_transcripts.jsonl")
     if not any(s.chosen for s in found):
         reasons = [f"{t.take}: {t.reason}" for s in found for t in s.takes]
         raise InputError(

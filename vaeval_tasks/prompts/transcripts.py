@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vaeval_tasks.audio import Clip
 from vaeval_tasks.metrics.backends import Recogniser
-from vaeval_tasks.store.tables import append_jsonl, read_jsonl
+from vaeval_tasks.store.log import append_jsonl, read_jsonl
 
 __all__ = ["KeptTranscripts", "Transcript"]
 

@@ -14,6 +14,7 @@ import numpy as np
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.rubrics import RUBRICS
 from vaeval_tasks.simulate.truth import LEVELS, answer_probabilities
+from vaeval_tasks.store.lock import Writer, writing
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import CHECK_PREFIX, MosRating, Pair, PairKind, Prompt, Rater, Rating
 
@@ -49,9 +50,16 @@ def simulate_panel(run: RunDir, *, metric: str = "mos", raters: int = 24, streng
     ratings = [r for pair in pairs for r in _compare(pair, prompts[pair.prompt_id], standing, people, strength, rng)]
     mos = list(_rate(prompts, standing, people, rng))
     about: dict[str, Any] = {"made_by": "a simulated panel", "seed": seed, "driven_by": metric}
+    with writing(run.root, Writer.export):
+        _write(run, people, ratings, mos, about, metric)
+
+
+def _write(
+    run: RunDir, people: list[Rater], ratings: list[Rating], mos: list[MosRating], about: dict[str, Any], metric: str
+) -> None:
     run.write("raters", people, **about)
-    run.write("ratings", ratings, inputs=["pairs", "scores"], **about)
-    run.write("mos", mos, inputs=["scores"], **about)
+    run.write("ratings", ratings, inputs=["pairs", f"scores:{metric}"], **about)
+    run.write("mos", mos, inputs=[f"scores:{metric}"], **about)
     run.note(simulated=True, panel=f"simulated raters who follow the score {metric!r}; not people")
 
 

@@ -1,12 +1,11 @@
-"""Records to and from Arrow, parquet and JSON lines, with a check of every field on the way in."""
+"""Records to and from Arrow and parquet, with a check of every field on the way in."""
 
 from __future__ import annotations
 
 import json
-import os
 import types
 import typing
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, fields
 from enum import StrEnum
 from functools import cache
@@ -19,15 +18,11 @@ from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.files import atomic_path
 
 __all__ = [
-    "append_jsonl",
-    "append_lines",
     "arrow_schema",
     "from_row",
-    "read_jsonl",
     "read_parquet",
     "read_parquet_table",
     "to_row",
-    "write_jsonl",
     "write_parquet",
 ]
 
@@ -182,50 +177,3 @@ def read_parquet(path: str | Path, record: type[R]) -> list[R]:
     """Read the records of a parquet file; see :func:`from_row` for what is refused."""
     rows = read_parquet_table(path).to_pylist()
     return [from_row(record, row, path=path, number=i) for i, row in enumerate(rows, 1)]
-
-
-def write_jsonl(path: str | Path, rows: Iterable[Any]) -> None:
-    """Write records to a JSON lines file, atomically."""
-    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
-        for record in rows:
-            file.write(json.dumps(to_row(record), ensure_ascii=False, allow_nan=False) + "\n")
-
-
-def append_jsonl(path: str | Path, *records: Any) -> None:
-    """Append records, one a line, and flush them to disk; see :func:`append_lines`."""
-    append_lines(path, [json.dumps(to_row(record), ensure_ascii=False, allow_nan=False) + "\n" for record in records])
-
-
-def append_lines(path: str | Path, lines: Iterable[str]) -> None:
-    """Append lines and flush them to disk; a torn last line of a killed run is closed first."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    line = "".join(lines).encode()
-    handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
-    try:
-        size = os.lseek(handle, 0, os.SEEK_END)
-        torn = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
-        pending = memoryview(b"\n" + line if torn else line)
-        while pending:  # a nearly full disk takes a part without an error
-            pending = pending[os.write(handle, pending) :]
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def read_jsonl(path: str | Path, record: type[R]) -> Iterator[R]:
-    """Yield the records of a JSON lines file; a line that a killed run left unfinished is passed over.
-
-    Only a line that is not JSON counts as unfinished; a whole line with a bad field is an error.
-    """
-    if not Path(path).is_file():
-        raise InputError("no such file", path=path)
-    with Path(path).open(encoding="utf-8", errors="replace") as file:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except json.JSONDecodeError:
-                continue
-            yield from_row(record, row, path=path, number=number)

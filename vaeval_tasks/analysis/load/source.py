@@ -86,7 +86,7 @@ class Source:
     @cached_property
     def run(self) -> RunDir | None:
         """The run folder, or None for a plain file."""
-        return RunDir(self.path) if self.path.is_dir() else None
+        return RunDir.existing(self.path) if self.path.is_dir() else None
 
     def sheet(self, table: str) -> Sheet:
         """Read the plain file, or a table of the run.

@@ -21,10 +21,10 @@ from vaeval_tasks.collect.store.facts import read_checks, read_work
 from vaeval_tasks.collect.store.tables import Study
 from vaeval_tasks.design import expectation
 from vaeval_tasks.files import sha256_file, write_text
+from vaeval_tasks.store.log import write_jsonl
 from vaeval_tasks.store.records_csv import write_csv
 from vaeval_tasks.store.run import RECORDS, RunDir
 from vaeval_tasks.store.schema import Rater
-from vaeval_tasks.store.tables import write_jsonl
 
 __all__ = ["FOLDER", "Exported", "Format", "export"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime
@@ -10,7 +9,7 @@ from pathlib import Path
 
 from vaeval_tasks.collect.store.database import Database
 from vaeval_tasks.errors import InputError
-from vaeval_tasks.files import atomic_path, sha256_file, write_text
+from vaeval_tasks.files import atomic_path, sha256_file, sync_folder, write_text
 
 __all__ = ["KEEP", "backup"]
 
@@ -43,19 +42,10 @@ def backup(database: Database, folder: Path, *, now: int) -> list[Path]:
                 raise InputError(f"the backup is damaged ({verdict}); check the disk", path=source)
         target.chmod(0o600)
         write_text(target.with_name(target.name + ".sha256"), f"{sha256_file(target)}  {target.name}\n")
-        _settle(folder)
+        sync_folder(folder)
         made.append(target)
         _thin(folder, source)
     return made
-
-
-def _settle(folder: Path) -> None:
-    """Flush the folder itself, so that the renamed copies are still there after a power cut."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _thin(folder: Path, source: Path) -> None:

@@ -16,17 +16,15 @@ from sqlalchemy.engine import Connection, Engine
 from vaeval_tasks.collect.store.migrate import upgrade
 from vaeval_tasks.collect.store.tables import PRIVATE, PUBLIC
 from vaeval_tasks.errors import InputError, MissingDependencyError, ServiceError
+from vaeval_tasks.files import network_file_system
 
-__all__ = ["BUSY_MS", "PRIVATE_SCHEMA", "Database", "network_file_system", "open_database"]
+__all__ = ["BUSY_MS", "PRIVATE_SCHEMA", "Database", "open_database"]
 
 BUSY_MS = 30_000
 """How long a SQLite writer waits for another process, in ms."""
 
 PRIVATE_SCHEMA = "vaeval_private"
 """The PostgreSQL schema of the private tables."""
-
-# fuse.sshfs, fuse.s3fs … but not fuseblk, which is a local disk
-_NETWORK = ("nfs", "cifs", "smb", "9p", "fuse.", "afs", "ceph", "gluster", "lustre", "davfs")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,26 +76,6 @@ class Database:
         """Close all connections."""
         self.public.dispose()
         self.private.dispose()
-
-
-def network_file_system(path: Path, mounts: str | None = None) -> str:
-    """Return the type of the network file system ``path`` lies on, or an empty string.
-
-    Args:
-        path: an absolute path; it need not exist.
-        mounts: the text of ``/proc/mounts``; by default the system's (empty where there is none).
-    """
-    if mounts is None:
-        table = Path("/proc/mounts")
-        mounts = table.read_text(encoding="utf-8", errors="replace") if table.is_file() else ""
-    best, kind = Path(), ""
-    for line in mounts.splitlines():
-        _, point, fstype = line.split(" ")[:3]
-        mount = Path(point.replace("\\040", " "))
-        # a later mount on the same point hides the earlier one
-        if path.is_relative_to(mount) and len(mount.parts) >= len(best.parts):
-            best, kind = mount, fstype
-    return kind if kind.startswith(_NETWORK) else ""
 
 
 def open_database(where: str | Path, *, busy_ms: int = BUSY_MS) -> Database:

@@ -25,6 +25,7 @@ from vaeval_tasks.scoring.combine import TaskScores
 from vaeval_tasks.scoring.metric import FactorUse
 from vaeval_tasks.scoring.registry import factors
 from vaeval_tasks.scoring.results import score_run
+from vaeval_tasks.store.lock import Writer, writing
 from vaeval_tasks.store.run import RunDir, now
 from vaeval_tasks.store.schema import ModelConfig, Response, ResponseStatus, slug
 
@@ -119,7 +120,8 @@ def _evaluate(root: str, response_ids: tuple[str, ...], settings: str) -> TaskSc
     """The scores of one task, made once although every metric asks for them."""
     run = RunDir(Path(root))
     wanted = set(response_ids)
-    found = score_run(run, [r for r in run.responses() if r.response_id in wanted], _scorers(settings))
+    with writing(run.root, Writer.score):
+        found = score_run(run, [r for r in run.responses() if r.response_id in wanted], _scorers(settings))
     if len(found) != 1:
         raise InputError(f"the answers of one task are of {len(found)} configurations; use one run folder", path=root)
     if found[0].reason:

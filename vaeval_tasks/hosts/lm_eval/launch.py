@@ -12,6 +12,7 @@ import fnmatch
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from vaeval_tasks.hosts.lm_eval.settings import SCORING, HarnessSettings, run_fo
 from vaeval_tasks.scoring.results import read_results
 from vaeval_tasks.scoring.results_text import results_text
 from vaeval_tasks.scoring.suite import FAMILIES, GROUP, TASKS
+from vaeval_tasks.store.lock import Writer, writing
 from vaeval_tasks.store.run import RunDir
 
 __all__ = ["launch"]
@@ -65,12 +67,17 @@ def launch(arguments: Sequence[str]) -> None:
     config = _config(getattr(parsed, "config", None))
     parsed.include_path = _include_paths(parsed, config)
     root = _prepare(parsed, config) if parsed.command == "run" else None
-    try:
-        cli.execute(parsed)
-    except ValueError as error:
-        if not str(error).startswith("Tasks not found"):
-            raise
-        raise InputError(f"{error}; see: vaeval tasks list") from None
+    with ExitStack() as held:
+        if root is not None and (_ours(parsed.tasks) or str(parsed.model).startswith(PREFIX)):
+            # the scores too, from the start: nobody wants to be refused after hours of answers
+            held.enter_context(writing(root, Writer.generate))
+            held.enter_context(writing(root, Writer.score))
+        try:
+            cli.execute(parsed)
+        except ValueError as error:
+            if not str(error).startswith("Tasks not found"):
+                raise
+            raise InputError(f"{error}; see: vaeval tasks list") from None
     if root is not None and rank() == 0:
         _conclude(root)
 
