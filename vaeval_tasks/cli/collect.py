@@ -40,7 +40,7 @@ def _settings(options: dict[str, Any]) -> dict[str, Any]:
 @click.option("--kind", type=click.Choice([s.value for s in Study]), default="cmos", show_default=True)
 @_DB
 @click.option("--host", default="127.0.0.1", show_default=True)
-@click.option("--port", type=int, default=8000, show_default=True)
+@click.option("--port", type=click.IntRange(1, 65_535), default=8000, show_default=True)
 @click.option("--admin-password", help="Of the page /admin. [$VAEVAL_ADMIN_PASSWORD, or one is made and printed]")
 @click.option(
     "--on-missing",
@@ -108,7 +108,7 @@ def serve(
 
 @click.command()
 @_RUN
-@click.option("--count", type=click.IntRange(1), default=1, show_default=True, help="How many people.")
+@click.option("--count", type=click.IntRange(1, 100_000), default=1, show_default=True, help="How many people.")
 @click.option("--url", default="http://127.0.0.1:8000", show_default=True, help="Where the app is reached.")
 @_DB
 def links(run: Path, count: int, url: str, db: str | None) -> None:
@@ -117,9 +117,9 @@ def links(run: Path, count: int, url: str, db: str | None) -> None:
     Example: vaeval links study --count 20 --url https://study.example.org
     """
     folder = RunDir.existing(run)
-    if not (folder.has("pairs") or folder.has("responses")):
+    if not folder.has("pairs") or not folder.read("pairs"):
         raise InputError("there is nothing to rate yet; run vaeval generate and vaeval pair first", path=run)
-    database = server.database_of(folder, db)
+    database = server.database_of(folder, db, make=True)
     with database.read() as connection:
         found = [s for study in Study if (s := stored_settings(connection, study)) is not None]
     # a link opens both studies of a run: the shorter promise counts
@@ -163,10 +163,10 @@ def delete(run: Path, rater_id: str, db: str | None) -> None:
 @click.command()
 @click.argument("url")
 @click.option("--run", type=click.Path(path_type=Path), required=True, help="The run that is served.")
-@click.option("--raters", type=click.IntRange(1), default=10, show_default=True, help="Simulated raters at once.")
+@click.option("--raters", type=click.IntRange(1, 10_000), default=10, show_default=True, help="Simulated raters at once.")
 @click.option("--tasks", type=click.IntRange(1), help="Stop each after so many tasks. [to the end]")
 @click.option("--ramp", type=FiniteRange(0), default=0.0, show_default=True, help="Seconds until all have come.")
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--truth", type=click.Path(path_type=Path, dir_okay=False), help="JSON of Elo points by configuration.")
 def drive(url: str, run: Path, raters: int, tasks: int | None, ramp: float, seed: int, truth: Path | None) -> None:
     """Let SIMULATED raters take the study at URL, with known preferences.

@@ -11,8 +11,6 @@ import click
 from vaeval_tasks.collect.outgoing.export import FOLDER, Exported, Format
 from vaeval_tasks.collect.outgoing.export import export as export_run
 from vaeval_tasks.collect.serve import database_of
-from vaeval_tasks.errors import InputError
-from vaeval_tasks.store.lock import Writer, writing
 from vaeval_tasks.store.run import RunDir
 
 __all__ = ["export"]
@@ -38,8 +36,6 @@ def export(run: Path, db: str | None, formats: tuple[str, ...], demographics: bo
     Example: vaeval export RUN --format csv
     """
     folder = RunDir.existing(run)
-    if db is None and not (run / "ratings.sqlite").is_file():
-        raise InputError("nothing was collected yet; run vaeval serve, or name the database with --db", path=run)
     database = database_of(folder, db)
     try:
         done = export_run(folder, database, formats=[Format(f) for f in formats], demographics=demographics)

@@ -16,6 +16,7 @@ from itsdangerous import URLSafeTimedSerializer
 
 from vaeval_tasks.collect.clock import now_ms
 from vaeval_tasks.collect.people import identity
+from vaeval_tasks.collect.outgoing.origin import require_collected
 from vaeval_tasks.collect.people.prolific import API, Prolific
 from vaeval_tasks.collect.store.backup import backup
 from vaeval_tasks.collect.store.database import Database, open_database
@@ -42,9 +43,19 @@ class Opened:
     admin_password: str
 
 
-def database_of(run: RunDir, db: str | None) -> Database:
-    """Open the collection of a run: ``ratings.sqlite`` in it, or what ``db`` names."""
-    return open_database(db if db is not None else run.root / "ratings.sqlite")
+def database_of(run: RunDir, db: str | None, *, make: bool = False) -> Database:
+    """Open the collection of a run: ``ratings.sqlite`` in it, or what ``db`` names.
+
+    Args:
+        run: the run folder.
+        db: where the database is, by default in the run folder.
+        make: whether a database that is not there is made.
+
+    Raises:
+        InputError: the run's ratings did not come from the app, or there is no collection; nothing is made then.
+    """
+    require_collected(run)
+    return open_database(db if db is not None else run.root / "ratings.sqlite", make=make)
 
 
 def open_study(
@@ -69,7 +80,7 @@ def open_study(
     Raises:
         VaevalError: see :func:`open_database` and :func:`import_design`.
     """
-    database = database_of(run, db)
+    database = database_of(run, db, make=True)
     now = now_ms()
     imported = import_design(run, database, study, given, now=now, on_missing=on_missing)
     if not imported.settings.completion_code:

