@@ -18,6 +18,7 @@ from vaeval_tasks.collect.store.database import open_database
 from vaeval_tasks.collect.store.migrate import configuration, upgrade
 from vaeval_tasks.collect.store.tables import PUBLIC
 from vaeval_tasks.errors import InputError, ServiceError
+from vaeval_tasks.files import network_file_system
 
 
 def test_the_pragmas_are_in_force_on_every_connection_and_the_timeout_comes_first(

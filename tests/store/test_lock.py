@@ -182,9 +182,9 @@ def test_on_a_network_file_system_a_holder_of_another_host_is_not_taken_over(
 ) -> None:
     path = leave(tmp_path, host="elsewhere", pid=7)
     monkeypatch.setattr(locks, "network_file_system", lambda _: "nfs4")
-    with pytest.raises(RunBusyError, match=r"process 7 on elsewhere, since 2026-01-01.*delete ") as caught:
-        with writing(tmp_path, Writer.generate):
-            pass
+    said = r"process 7 on elsewhere, since 2026-01-01.*delete "
+    with pytest.raises(RunBusyError, match=said) as caught, writing(tmp_path, Writer.generate):
+        pass
     assert str(path) in str(caught.value)
     path.unlink()
     with writing(tmp_path, Writer.generate):

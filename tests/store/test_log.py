@@ -119,7 +119,7 @@ def test_what_is_appended_is_flushed_with_the_folder_of_a_new_file(
     fsync = os.fsync
 
     def seen(handle: int) -> None:
-        flushed.append(os.readlink(f"/proc/self/fd/{handle}"))
+        flushed.append(str(Path(f"/proc/self/fd/{handle}").readlink()))
         fsync(handle)
 
     monkeypatch.setattr(os, "fsync", seen)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from typing import Any, NoReturn
 
 import click
 
@@ -45,6 +46,14 @@ VERBS: dict[str, tuple[str, str]] = {
 }
 
 
+class _Failed(Exception):
+    """An error of the system, carried past click."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
 class _Lazy(click.Group):
     """A group that imports a verb's module only when the verb is used, so that ``--help`` stays quick."""
 
@@ -65,6 +74,19 @@ class _Lazy(click.Group):
             raise click.UsageError(str(UnknownNameError("verb", args[0], VERBS)))
         return super().resolve_command(ctx, args)
 
+    # click would end the program itself, with another code, where a pipe is broken
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        try:
+            return super().make_context(*args, **extra)
+        except OSError as error:
+            raise _Failed(error) from error
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except OSError as error:
+            raise _Failed(error) from error
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Verbs"):
             formatter.write_dl([(name, help_line) for name, (_, help_line) in VERBS.items()])
@@ -80,24 +102,43 @@ def main(args: list[str] | None = None) -> int:
     """Run the command line and return 0, or leave with another exit code.
 
     Raises:
-        SystemExit: 1: something the user can fix (told in one line), 2: usage, 130: interrupted.
+        SystemExit: 1: something the user can fix (told in one line), 2: usage, 130: interrupted, 141: nobody reads
+            the output any more.
     """
     try:
         code = cli.main(args=args, prog_name="vaeval", standalone_mode=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except VaevalError as error:
-        click.echo(f"Error: {error}", err=True)
-        sys.exit(1)
-    except OSError as error:
-        if error.filename is None:
-            raise
-        click.echo(f"Error: {error.filename}: {error.strerror}", err=True)
-        sys.exit(1)
+        _end(str(error))
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted; run the same command again to go on.", err=True)
         sys.exit(130)
+    except Exception as error:
+        _failed(error.error if isinstance(error, _Failed) else error)
+        raise
     if isinstance(code, int) and code:  # what a verb gave to click's Exit
         sys.exit(code)
     return 0
+
+
+def _failed(error: Exception) -> None:
+    """End with one line for what is no defect."""
+    from vaeval_tasks.cli import failures
+
+    if isinstance(error, BrokenPipeError) and failures.output_closed():
+        failures.silence()
+        sys.exit(failures.SIGPIPE_CODE)
+    line = failures.told(error)
+    if line is not None:
+        if line.startswith("standard output"):
+            failures.silence()
+        _end(line)
+
+
+def _end(line: str) -> NoReturn:
+    click.echo(f"Error: {line}", err=True)
+    sys.exit(1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from vaeval_tasks.cli.sources import bar, emit, output_options, source_of, source_options
+from vaeval_tasks.cli.sources import MOST_DRAWS, bar, emit, output_options, source_of, source_options
 
 if TYPE_CHECKING:
     from vaeval_tasks.analysis.load.ratings import Ratings
@@ -35,7 +35,11 @@ __all__ = ["agree"]
     help="Gwet's agreement weights; identity is AC1.",
 )
 @click.option(
-    "--splits", type=click.IntRange(min=0), default=20_000, show_default=True, help="Random halves of the raters."
+    "--splits",
+    type=click.IntRange(0, MOST_DRAWS),
+    default=20_000,
+    show_default=True,
+    help="Random halves of the raters.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the splits.")
 @output_options

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from vaeval_tasks.cli.sources import (
+    MOST_DRAWS,
     bar,
     emit,
     level_option,
@@ -26,7 +27,9 @@ __all__ = ["cluster"]
 @level_option
 @click.option("--rubric", "rubrics", multiple=True, metavar="KEY", help="Only these rubrics. [all but overall]")
 @click.option("--groups", type=click.IntRange(min=1), default=2, show_default=True, help="How many groups.")
-@click.option("--halves", type=click.IntRange(min=0), default=500, show_default=True, help="Halves of the raters.")
+@click.option(
+    "--halves", type=click.IntRange(0, MOST_DRAWS), default=500, show_default=True, help="Halves of the raters."
+)
 @click.option(
     "--pool",
     multiple=True,

@@ -163,7 +163,9 @@ def delete(run: Path, rater_id: str, db: str | None) -> None:
 @click.command()
 @click.argument("url")
 @click.option("--run", type=click.Path(path_type=Path), required=True, help="The run that is served.")
-@click.option("--raters", type=click.IntRange(1, 10_000), default=10, show_default=True, help="Simulated raters at once.")
+@click.option(
+    "--raters", type=click.IntRange(1, 10_000), default=10, show_default=True, help="Simulated raters at once."
+)
 @click.option("--tasks", type=click.IntRange(1), help="Stop each after so many tasks. [to the end]")
 @click.option("--ramp", type=FiniteRange(0), default=0.0, show_default=True, help="Seconds until all have come.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)

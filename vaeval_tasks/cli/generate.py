@@ -32,7 +32,7 @@ __all__ = ["generate"]
 )
 @click.option(
     "--processes",
-    type=click.IntRange(1),
+    type=click.IntRange(1, 1024),
     default=1,
     show_default=True,
     metavar="N",
@@ -41,7 +41,7 @@ __all__ = ["generate"]
 )
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the first N prompts.")
 @click.option("--retry-failed", is_flag=True, help="Ask again for responses that failed or timed out.")
-@click.option("--seed", default=0, show_default=True, help="Seeds local sampling.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seeds local sampling.")
 @click.option("--dry-run", is_flag=True, help="Print requests and audio minutes per provider; ask nothing.")
 def generate(
     run: Path,

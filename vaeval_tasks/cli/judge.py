@@ -18,7 +18,7 @@ __all__ = ["judge"]
 @click.option("--url", required=True, help="The endpoint's base, such as http://127.0.0.1:8000/v1.")
 @click.option("--rubric", "rubrics", multiple=True, metavar="KEY", help="Only this question; may be repeated.")
 @click.option("--pairs", type=click.IntRange(min=1), help="Only so many pairs, drawn by --seed.")
-@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option(
     "--audio-part",
     type=click.Choice(["input_audio", "audio_url"]),
@@ -27,7 +27,7 @@ __all__ = ["judge"]
     help="How the endpoint takes sound.",
 )
 @click.option("--max-tokens", type=click.IntRange(min=1), default=1024, show_default=True)
-@click.option("--concurrency", type=click.IntRange(min=1), default=4, show_default=True)
+@click.option("--concurrency", type=click.IntRange(1, 1000), default=4, show_default=True)
 @click.option("--timeout", type=FiniteRange(min=0, min_open=True), default=180.0, show_default=True, help="Seconds.")
 @click.option("--retry-malformed", is_flag=True, help="Ask again where the last answer was malformed.")
 def judge(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from vaeval_tasks.cli.sources import FiniteRange
 from vaeval_tasks.design import Balance, DesignSettings, Range, balance
 from vaeval_tasks.design.study import Request, design_run
 from vaeval_tasks.store.lock import Writer, writing
@@ -26,14 +27,34 @@ __all__ = ["pair"]
     help="Compare these configurations; may be repeated. Default: all with responses.",
 )
 @click.option(
-    "--raters", default=2, show_default=True, help="Raters per pair; the sides are mirrored from one to the next."
+    "--raters",
+    type=click.IntRange(1, 1000),
+    default=2,
+    show_default=True,
+    help="Raters per pair; the sides are mirrored from one to the next.",
 )
-@click.option("--seed", default=0, show_default=True, help="Seed of the random relabelling and of the checks.")
-@click.option("--repeats", default=0.03, show_default=True, help="Share of the pairs that their raters get again.")
 @click.option(
-    "--checks-every", default=12, show_default=True, help="One trap or gold pair for that many pairs; 0 for none."
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Seed of the random relabelling and of the checks.",
 )
-@click.option("--training", default=5, show_default=True, help="Practice pairs.")
+@click.option(
+    "--repeats",
+    type=FiniteRange(0, 1),
+    default=0.03,
+    show_default=True,
+    help="Share of the pairs that their raters get again.",
+)
+@click.option(
+    "--checks-every",
+    type=click.IntRange(0),
+    default=12,
+    show_default=True,
+    help="One trap or gold pair for that many pairs; 0 for none.",
+)
+@click.option("--training", type=click.IntRange(0, 1000), default=5, show_default=True, help="Practice pairs.")
 @click.option(
     "--gold",
     type=click.Path(path_type=Path),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from vaeval_tasks.cli.sources import bar, emit, output_options, resample_options
+from vaeval_tasks.cli.sources import MOST_DRAWS, bar, emit, output_options, resample_options
 
 __all__ = ["predictors"]
 
@@ -17,7 +17,9 @@ __all__ = ["predictors"]
 @click.option(
     "--by", type=click.Choice(["model", "config"]), default="config", show_default=True, help="What is ranked."
 )
-@click.option("--splits", type=click.IntRange(min=1), default=1000, show_default=True, help="Halves for the ceiling.")
+@click.option(
+    "--splits", type=click.IntRange(1, MOST_DRAWS), default=1000, show_default=True, help="Halves for the ceiling."
+)
 @click.option("--raters", type=click.Choice(["human", "simulated"]), help="Which kind, where there are several.")
 @resample_options
 @output_options

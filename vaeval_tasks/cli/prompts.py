@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from vaeval_tasks.cli.sources import FiniteRange
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.metrics.backends import Recogniser
 from vaeval_tasks.prompts.balance import set_balance
@@ -59,7 +60,13 @@ _limits = click.option(
 @_reviews
 @_asr
 @_limits
-@click.option("--lufs", default=TARGET_LUFS, show_default=True, help="Loudness of the prompts (BS.1770), in LUFS.")
+@click.option(
+    "--lufs",
+    type=FiniteRange(-70, 0),
+    default=TARGET_LUFS,
+    show_default=True,
+    help="Loudness of the prompts (BS.1770), in LUFS.",
+)
 def import_(
     manifest: Path,
     run: Path,

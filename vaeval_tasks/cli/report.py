@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from vaeval_tasks.cli.sources import bar, resample_options
+from vaeval_tasks.cli.sources import MOST_DRAWS, bar, resample_options
 from vaeval_tasks.files import write_text
 
 __all__ = ["report"]
@@ -18,7 +18,7 @@ __all__ = ["report"]
 @click.option("--out", type=click.Path(path_type=Path), help="The HTML file. [RUN/site/index.html]")
 @click.option("--title", default="Preference board", show_default=True, help="The page's title.")
 @click.option("--raters", type=click.Choice(["human", "simulated"]), help="Which kind, where there are several.")
-@click.option("--splits", type=click.IntRange(min=0), default=20_000, show_default=True, help="Rater halves.")
+@click.option("--splits", type=click.IntRange(0, MOST_DRAWS), default=20_000, show_default=True, help="Rater halves.")
 @click.option("--samples", type=click.IntRange(min=0), default=3, show_default=True, help="Public prompts to play.")
 @resample_options
 def report(

@@ -55,7 +55,7 @@ def _own_scorers(values: tuple[str, ...]) -> dict[str, str]:
 @click.option("--speaker-path", help="Speaker encoder weights.")
 @click.option("--emotion-path", help="Emotion recogniser weights.")
 @click.option("--device", help="Where scorers run, such as cpu or cuda:0.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap.")
 @click.option("--json", "as_json", is_flag=True, help="Print results.json instead of a table.")
 def score(run: Path, profile: str, own: tuple[str, ...], seed: int, as_json: bool, **options: str | None) -> None:
     """Score the responses in the folder RUN again, without the model.

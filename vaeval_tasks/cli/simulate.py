@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from vaeval_tasks.cli.sources import FiniteRange, bar, emit, output_options
+from vaeval_tasks.cli.sources import MOST_DRAWS, FiniteRange, bar, emit, output_options
 from vaeval_tasks.errors import EstimationError
 
 __all__ = ["power", "simulate"]
@@ -15,14 +15,14 @@ __all__ = ["power", "simulate"]
 
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option("--prompts", type=click.IntRange(min=1), default=819, show_default=True)
-@click.option("--raters", type=click.IntRange(min=1), default=283, show_default=True, help="Raters of pairs.")
-@click.option("--per-pair", type=click.IntRange(min=1), default=2, show_default=True, help="Raters of one pair.")
+@click.option("--prompts", type=click.IntRange(1, 100_000), default=819, show_default=True)
+@click.option("--raters", type=click.IntRange(1, 1_000_000), default=283, show_default=True, help="Raters of pairs.")
+@click.option("--per-pair", type=click.IntRange(1, 1000), default=2, show_default=True, help="Raters of one pair.")
 @click.option(
     "--completion", type=FiniteRange(0, 1, min_open=True), default=0.96, show_default=True, help="Tasks done."
 )
-@click.option("--mos-raters", type=click.IntRange(min=1), default=251, show_default=True)
-@click.option("--mos-per-sample", type=FiniteRange(min=0), default=1.55, show_default=True, help="0: no MOS.")
+@click.option("--mos-raters", type=click.IntRange(1, 1_000_000), default=251, show_default=True)
+@click.option("--mos-per-sample", type=FiniteRange(0, 1000), default=1.55, show_default=True, help="0: no MOS.")
 @click.option(
     "--comment-rate", type=FiniteRange(0, 1), default=0.3, show_default=True, help="MOS tasks with a comment."
 )
@@ -45,13 +45,17 @@ def simulate(run: Path, per_pair: int, seed: int, **shape: Any) -> None:
 
 
 @click.command()
-@click.option("--prompts", type=click.IntRange(min=2), default=819, show_default=True)
-@click.option("--raters", type=click.IntRange(min=2), default=283, show_default=True)
-@click.option("--per-pair", type=click.IntRange(min=1), default=2, show_default=True, help="Ratings of one pair.")
+@click.option("--prompts", type=click.IntRange(2, 100_000), default=819, show_default=True)
+@click.option("--raters", type=click.IntRange(2, 1_000_000), default=283, show_default=True)
+@click.option("--per-pair", type=click.IntRange(1, 1000), default=2, show_default=True, help="Ratings of one pair.")
 @click.option("--target", type=FiniteRange(min=1), help="Also: how many ratings for intervals of +-TARGET Elo?")
 @click.option("--ci", type=click.Choice(["bootstrap", "sandwich", "iid"]), default="bootstrap", show_default=True)
-@click.option("--studies", type=click.IntRange(min=1), default=10, show_default=True, help="Simulated studies a plan.")
-@click.option("--resamples", type=click.IntRange(min=20), default=200, show_default=True, help="Bootstrap resamples.")
+@click.option(
+    "--studies", type=click.IntRange(1, 10_000), default=10, show_default=True, help="Simulated studies a plan."
+)
+@click.option(
+    "--resamples", type=click.IntRange(20, MOST_DRAWS), default=200, show_default=True, help="Bootstrap resamples."
+)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @output_options
 def power(

@@ -16,6 +16,7 @@ import click
 from vaeval_tasks.errors import InputError
 
 __all__ = [
+    "MOST_DRAWS",
     "FiniteRange",
     "bar",
     "emit",
@@ -26,6 +27,9 @@ __all__ = [
     "source_of",
     "source_options",
 ]
+
+MOST_DRAWS = 1_000_000
+"""Resamples or halves at most: each is a row of results in memory."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -128,7 +132,11 @@ def resample_options(command: F) -> F:
     for decorate in (
         click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of everything drawn."),
         click.option(
-            "--resamples", type=click.IntRange(min=20), default=1000, show_default=True, help="Bootstrap resamples."
+            "--resamples",
+            type=click.IntRange(20, MOST_DRAWS),
+            default=1000,
+            show_default=True,
+            help="Bootstrap resamples.",
         ),
     ):
         command = decorate(command)

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from vaeval_tasks import __version__
-from vaeval_tasks.cli.sources import bar, resample_options
+from vaeval_tasks.cli.sources import MOST_DRAWS, bar, resample_options
 from vaeval_tasks.files import sha256_file, write_text
 
 __all__ = ["tables"]
@@ -19,7 +19,9 @@ INPUTS = ("ratings", "mos", "comments", "raters", "prompts")
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), help="The folder for the tables. [RUN/analysis]")
-@click.option("--splits", type=click.IntRange(min=0), default=20_000, show_default=True, help="Halves for table A3.")
+@click.option(
+    "--splits", type=click.IntRange(0, MOST_DRAWS), default=20_000, show_default=True, help="Halves for table A3."
+)
 @click.option(
     "--raters", type=click.Choice(["human", "simulated", "judge"]), help="Which kind, where there are several."
 )

@@ -15,8 +15,8 @@ import uvicorn
 from itsdangerous import URLSafeTimedSerializer
 
 from vaeval_tasks.collect.clock import now_ms
-from vaeval_tasks.collect.people import identity
 from vaeval_tasks.collect.outgoing.origin import require_collected
+from vaeval_tasks.collect.people import identity
 from vaeval_tasks.collect.people.prolific import API, Prolific
 from vaeval_tasks.collect.store.backup import backup
 from vaeval_tasks.collect.store.database import Database, open_database

@@ -209,7 +209,9 @@ def offline(name: str) -> Path:
     pin, folder = OFFLINE[name], _folder(name)
     for file, sha256 in pin.files.items():
         if not (folder / file).is_file():
-            raise MissingWeightsError(f"the weights {name!r} are not in {folder} ({file}). Run: vaeval weights pull offline")
+            raise MissingWeightsError(
+                f"the weights {name!r} are not in {folder} ({file}). Run: vaeval weights pull offline"
+            )
         checked(folder / file, sha256, way=_PULL)
     for path in _strange(pin):  # a loader takes what lies there, such as a preprocessor_config.json
         raise MissingWeightsError(f"{path}: is not of the weights {name!r}; {_PULL}")

@@ -8,6 +8,9 @@ from vaeval_tasks.errors import InputError
 
 __all__ = ["Effects", "Shape"]
 
+MOST_TASKS = 10_000_000
+"""Tasks of a simulated study at most: some 100 million ratings, which take about 10 GB."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effects:
@@ -71,3 +74,10 @@ class Shape:
             raise InputError("completion must be in (0, 1], the comment rate in [0, 1], MOS per sample 0 or more")
         if self.mos_per_sample > self.mos_raters:
             raise InputError(f"{self.mos_per_sample} raters per sample need as many MOS raters, got {self.mos_raters}")
+        # 19 configurations: 95 pairs and 19 responses a prompt
+        for what, tasks in (
+            ("comparisons", 95 * self.prompts * self.raters_per_pair),
+            ("MOS tasks", 19 * self.prompts * self.mos_per_sample),
+        ):
+            if tasks > MOST_TASKS:
+                raise InputError(f"{tasks:,.0f} {what} are more than memory holds; at most {MOST_TASKS:,}")

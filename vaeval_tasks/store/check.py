@@ -46,9 +46,7 @@ KEYS = {
 UNIQUE = frozenset(KEYS) - {"items"}  # two tasks may have a document of one name
 
 
-def check(
-    run: RunDir, *, logs: Mapping[Path, type | None] | None = None, configs: Collection[str] = ()
-) -> list[str]:
+def check(run: RunDir, *, logs: Mapping[Path, type | None] | None = None, configs: Collection[str] = ()) -> list[str]:
     """Return one sentence for every problem of the run; an empty list if all is well.
 
     A reference is checked only where the table it points to is part of the run, be it empty.

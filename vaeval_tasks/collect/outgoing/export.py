@@ -90,9 +90,7 @@ def _export(run: RunDir, database: Database, formats: Sequence[Format], demograp
         book = codebook(connection, counts)
     require_same_collection(run, tables)
     for name, rows in tables.items():
-        run.write(
-            name, rows, made_by=MADE_BY, inputs=["pairs"], rules_version=RULES_VERSION, rules=asdict(RULES)
-        )
+        run.write(name, rows, made_by=MADE_BY, inputs=["pairs"], rules_version=RULES_VERSION, rules=asdict(RULES))
     _beside(run, tables, formats, book)
     raters: list[Rater] = tables["raters"]
     return Exported(

@@ -127,7 +127,7 @@ def _require_collection(path: Path, private: Path, *, make: bool, busy_ms: int) 
         raise InputError(f"{_DAMAGED} ({error}); {_RESTORE}", path=path) from None
     if "studies" not in names and (names or not make):
         raise InputError(f"{_DAMAGED}: it is another program's; name ours with --db", path=path)
-    if names and not private.is_file():
+    if not make and not private.is_file():
         raise InputError("is missing: without it nobody can be told apart; put its copy back", path=private)
 
 
