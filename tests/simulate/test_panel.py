@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -81,3 +82,15 @@ def test_worse_copies_of_checks_are_not_rated(run: RunDir) -> None:
     run.write("responses", [*run.read("responses"), copy], made_by="test")
     simulate_panel(run)
     assert {m.config_id for m in run.read("mos")} == set(CONFIGS)
+
+
+def test_ratings_are_stale_only_where_the_score_that_drove_them_changed(run: RunDir) -> None:
+    """The demo measures its responses after the panel has rated them: nothing that the ratings came from changed."""
+    simulate_panel(run, raters=4)
+    scores = run.read("scores")
+    other = Score(response_id=scores[0].response_id, metric="latency_s", value=1.0, signature="s")
+    run.write("scores", [other, *reversed(scores)], made_by="measure")
+    assert run.stale() == []
+    run.write("scores", [replace(scores[0], value=0.125), *scores[1:]], made_by="vaeval score")
+    said = "made from scores of mos that changed since; make it again (it was made by a simulated panel)"
+    assert sorted(run.stale()) == [f"mos: {said}", f"ratings: {said}"]

@@ -307,7 +307,7 @@ def write_ratings(run: RunDir) -> Counter[str]:
         for rubric, score in j.scores.items()
     ]
     models = {j.judge_id: j.model for j in usable}
-    run.write("judge_ratings", rows, made_by="judge", inputs=("pairs",), models=models)
+    run.write("judge_ratings", rows, made_by="vaeval judge", inputs=("pairs",), models=models)
     raters = [Rater(rater_id=judge_id, kind="judge", pools=("cmos",)) for judge_id in sorted(models)]
-    run.write("judges", raters, made_by="judge")
+    run.write("judges", raters, made_by="vaeval judge")
     return Counter(row.rater_id for row in rows)

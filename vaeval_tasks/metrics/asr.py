@@ -21,6 +21,9 @@ __all__ = ["WhisperRecogniser"]
 
 RATE = 16_000
 MIN_SECONDS = 0.1
+_REVISIONS = {"large-v3": "edaa852ec7e145841d8ffdb056a99866b5f0a478"}
+"""The revision of Systran/faster-whisper-large-v3 that the reference profile takes: a later change must not change scores."""
+
 _FEATURE = "speech recognition"
 
 
@@ -78,7 +81,7 @@ class WhisperRecogniser:
             offline = [name for name in weights.OFFLINE if name.startswith("whisper-")]
             raise UnknownNameError("recogniser", self._name, [*offline, *known])
         try:
-            return Path(whisper.download_model(self._name))
+            return Path(whisper.download_model(self._name, revision=_REVISIONS.get(self._name)))
         except (OSError, ValueError) as error:
             raise MissingWeightsError(
                 f"the Whisper weights {self._name!r} are neither a folder nor could they be fetched from the Hub: "
