@@ -22,7 +22,7 @@ __all__ = ["WhisperRecogniser"]
 RATE = 16_000
 MIN_SECONDS = 0.1
 _REVISIONS = {"large-v3": "edaa852ec7e145841d8ffdb056a99866b5f0a478"}
-"""The revision of Systran/faster-whisper-large-v3 that the reference profile takes: a later change must not change scores."""
+"""What the reference profile takes of Systran/faster-whisper-large-v3: a later change must not change scores."""
 
 _FEATURE = "speech recognition"
 
