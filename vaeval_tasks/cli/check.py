@@ -45,7 +45,7 @@ def _logs(run: RunDir) -> dict[Path, type | None]:
     """Return the logs of a run, with those of rooms that keep their own records."""
     logs = run.logs()
     if (path := run.root / "judgements.jsonl").is_file():
-        from vaeval_tasks.judging.panel import Judgement
+        from vaeval_tasks.judging.pairs import Judgement
 
         logs[path] = Judgement
     if (path := run.root / "prompt_transcripts.jsonl").is_file():
