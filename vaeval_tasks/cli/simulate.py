@@ -22,7 +22,7 @@ __all__ = ["power", "simulate"]
     "--completion", type=FiniteRange(0, 1, min_open=True), default=0.96, show_default=True, help="Tasks done."
 )
 @click.option("--mos-raters", type=click.IntRange(1, 1_000_000), default=251, show_default=True)
-@click.option("--mos-per-sample", type=FiniteRange(0, 1000), default=1.55, show_default=True, help="0: no MOS.")
+@click.option("--mos-per-sample", type=FiniteRange(min=0), default=1.55, show_default=True, help="0: no MOS.")
 @click.option(
     "--comment-rate", type=FiniteRange(0, 1), default=0.3, show_default=True, help="MOS tasks with a comment."
 )
