@@ -11,10 +11,10 @@ from pathlib import Path
 
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.generate.ranks import rank
+from vaeval_tasks.store.lock import Writer, writing
 from vaeval_tasks.store.log import append_jsonl, append_lines
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import Item, Response
-
 
 __all__ = ["NO_ROOM", "Entry", "Ledger", "UnwritableError", "open_for_asking"]
 
@@ -53,10 +53,11 @@ class Ledger:
     Args:
         run: the run folder.
         rank: the number of the process.
+        job: the job that holds the run's lock, for processes that are to share it.
     """
 
-    def __init__(self, run: RunDir, *, rank: int = 0) -> None:
-        self.run, self.rank = run, rank
+    def __init__(self, run: RunDir, *, rank: int = 0, job: str = "") -> None:
+        self.run, self.rank, self.job = run, rank, job
         self._noted: dict[tuple[str, str], object] = {}
 
     @cached_property
@@ -105,18 +106,20 @@ class Ledger:
         """Keep a fact for ``results.json`` in ``run.json``, once, and on the first process only."""
         if self.rank == 0 and self._noted.get((kind, name)) != value:
             self._noted[kind, name] = value
-            self.run.note(**{kind: self.run.manifest()["about"].get(kind, {}) | {name: value}})
+            self.run.note_within(kind, **{name: value})
 
 
 @contextmanager
 def open_for_asking(run: RunDir) -> Iterator[Ledger]:
-    """Open a run folder to ask for responses; every host comes through here, so a lock on the run belongs here.
+    """Open a run folder to ask for responses, with its lock: every host comes through here.
 
     Raises:
+        RunBusyError: another process asks for responses of this run.
         UnwritableError: the disk is full or cannot be written.
     """
     try:
-        yield Ledger(run, rank=rank())
+        with writing(run.root, Writer.generate) as job:
+            yield Ledger(run, rank=rank(), job=job)
     except OSError as error:
         if error.errno in NO_ROOM | {errno.EROFS, errno.EACCES}:
             raise UnwritableError(run.root, error) from None

@@ -10,6 +10,7 @@ import asyncio
 import signal
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from typing import Any, cast
@@ -19,6 +20,7 @@ from vaeval_tasks.generate.engine import Asking, Open
 from vaeval_tasks.generate.ledger import Ledger
 from vaeval_tasks.generate.plan import AskingPlan
 from vaeval_tasks.models.clock import Clock
+from vaeval_tasks.store.lock import Writer, writing
 from vaeval_tasks.store.run import RunDir
 
 __all__ = ["ask_in_processes"]
@@ -28,12 +30,12 @@ _END_S = 30.0
 
 
 def ask_in_processes(
-    run: RunDir, parts: Sequence[AskingPlan], *, clock: Clock, count: Callable[[str], object], open_system: Open
+    ledger: Ledger, parts: Sequence[AskingPlan], *, clock: Clock, count: Callable[[str], object], open_system: Open
 ) -> dict[str, VaevalError]:
     """Ask for every response of some plans, each in a process of its own.
 
     Args:
-        run: the run folder.
+        ledger: the run folder, whose lock the processes share: they may outlive this one by what they hold.
         parts: the plans; empty ones start no process.
         clock: measures waits and time limits.
         count: is told the status of each response that was kept, and of each attempt that another follows.
@@ -52,7 +54,7 @@ def ask_in_processes(
     try:
         for part in (part for part in parts if part.units):
             ours, theirs = context.Pipe()
-            worker = context.Process(target=_work, args=(theirs, run, part, clock, open_system))
+            worker = context.Process(target=_work, args=(theirs, ledger.run, ledger.job, part, clock, open_system))
             _start(worker)
             theirs.close()
             workers[ours] = worker
@@ -106,10 +108,11 @@ def _receive(pipe: Connection, worker: Any) -> str | dict[str, VaevalError] | No
     return news
 
 
-def _work(pipe: Connection, run: RunDir, part: AskingPlan, clock: Clock, open_system: Open) -> None:
+def _work(pipe: Connection, run: RunDir, job: str, part: AskingPlan, clock: Clock, open_system: Open) -> None:
     """Ask for a part of the plan; runs in a process of its own."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    asyncio.run(_until_the_pipe_closes(pipe, run, part, clock, open_system))
+    with writing(run.root, Writer.generate, job=job) if job else nullcontext():
+        asyncio.run(_until_the_pipe_closes(pipe, run, part, clock, open_system))
 
 
 async def _until_the_pipe_closes(

@@ -62,7 +62,7 @@ def generate(
             stopped = _run(asking.answer_all(plan))
         else:
             parts = plan.split(processes)
-            stopped = ask_in_processes(ledger.run, parts, clock=clock, count=progress.count, open_system=open_system)
+            stopped = ask_in_processes(ledger, parts, clock=clock, count=progress.count, open_system=open_system)
     return progress.outcome(stopped)
 
 
