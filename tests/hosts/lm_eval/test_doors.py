@@ -164,7 +164,7 @@ def test_a_full_disk_before_anything_is_asked_is_one_line(tmp_path, doors, monke
     def full(*_: Any, **__: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(RunDir, "note", full)
+    monkeypatch.setattr(RunDir, "note_within", full)
     system = doors.Misbehaving()
     with pytest.raises(InputError, match="No space left on device"):
         doors.lm_eval(tmp_path, system)
