@@ -63,7 +63,7 @@ class InputError(VaevalError, ValueError):
         if field is not None:
             place.append(f"field {field!r}")
         super().__init__(f"{', '.join(place)}: {message}" if place else message)
-        self.path, self.row, self.field = path, row, field
+        self.reason, self.path, self.row, self.field = message, path, row, field
 
 
 class UnknownNameError(VaevalError):
@@ -112,7 +112,18 @@ class PluginError(VaevalError):
 
 
 class EstimationError(VaevalError):
-    """The data cannot carry the number that was asked for; the message says why."""
+    """The data cannot carry the number that was asked for; the message says why.
+
+    Args:
+        reason: why not, and what to do about it.
+        rubric: the rubric that it is about, where it is about one.
+        path: the file that it is about.
+    """
+
+    def __init__(self, reason: str, *, rubric: str | None = None, path: str | Path | None = None) -> None:
+        place = f"rubric {rubric!r}: " if rubric is not None else f"{path}: " if path is not None else ""
+        super().__init__(place + reason)
+        self.reason, self.rubric, self.path = reason, rubric, path
 
 
 def fault(error: BaseException) -> str:

@@ -11,7 +11,19 @@ from enum import StrEnum
 
 from vaeval_tasks.errors import UnknownNameError
 
-__all__ = ["BY_KEY", "FAMILIES", "GATED", "KEYS", "RUBRICS", "Family", "Rubric", "Section", "rubric"]
+__all__ = [
+    "BY_KEY",
+    "FAMILIES",
+    "GATED",
+    "KEYS",
+    "RUBRICS",
+    "Family",
+    "Rubric",
+    "Section",
+    "family_of",
+    "label_of",
+    "rubric",
+]
 
 
 class Family(StrEnum):
@@ -130,6 +142,16 @@ KEYS: tuple[str, ...] = tuple(r.key for r in RUBRICS)
 GATED: tuple[str, ...] = tuple(r.key for r in RUBRICS if r.gated)
 FAMILIES: tuple[Family, ...] = tuple(Family)
 BY_KEY: dict[str, Rubric] = {r.key: r for r in RUBRICS}
+
+
+def family_of(key: str) -> str:
+    """Return the name of a rubric's family, empty for a rubric that is not of the study."""
+    return BY_KEY[key].family.value if key in BY_KEY else ""
+
+
+def label_of(key: str) -> str:
+    """Return how a rubric is called to readers; one that is not of the study goes by its key."""
+    return BY_KEY[key].label if key in BY_KEY else key
 
 
 def rubric(key: str) -> Rubric:

@@ -12,7 +12,7 @@ from vaeval_tasks.analysis.load.entities import Level
 from vaeval_tasks.analysis.load.measured import load_measured
 from vaeval_tasks.analysis.load.ratings import load_ratings
 from vaeval_tasks.analysis.load.source import Source
-from vaeval_tasks.analysis.predict.score_table import score_table
+from vaeval_tasks.analysis.predict.systems import system_scores
 from vaeval_tasks.cli import main
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.stats import Draws
@@ -113,11 +113,16 @@ def test_the_table_of_means_leaves_out_what_was_not_scored(run: RunDir) -> None:
     scored(run, *(score(f"p{i}{c}", float(i)) for i in range(5) for c in CONFIGS[:2]), score("p0c/x/y", None))
     source = Source(path=run.root)
     ratings = load_ratings(source)
-    table = score_table(ratings, load_measured(source, ratings), Level.model, Draws(replicates=50, seed=0))
-    rows = {row["entity"]: row for row in table.rows}
-    assert (rows["a"]["mean"], rows["a"]["n_scored"]) == (2.0, 5)
-    assert rows["a"]["low"] < 2 < rows["a"]["high"]
-    assert (rows["c"]["mean"], rows["c"]["low"], rows["c"]["n_scored"]) == (None, None, 0)
+    found = system_scores(ratings, load_measured(source, ratings), Level.model, Draws(replicates=50, seed=0))
+    by_entity = {one.entity: one for one in found}
+    a, c = by_entity["a"], by_entity["c"]
+    assert (a.mean, a.n_scored) == (2.0, 5)
+    assert a.interval is not None
+    assert a.interval.low is not None
+    assert a.interval.high is not None
+    assert a.interval.low < 2 < a.interval.high
+    assert c.interval is not None
+    assert (c.mean, c.interval.low, c.n_scored) == (None, None, 0)
 
 
 def test_the_verb_measures_what_it_needs(run: RunDir, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from vaeval_tasks.analysis.study_tables import study_tables
 
 from vaeval_tasks.analysis.agree.agreement import agreement_rows
 from vaeval_tasks.analysis.agree.judged import judge_views
@@ -18,7 +19,6 @@ from vaeval_tasks.analysis.mos.opinions import load_mos, mos_rows
 from vaeval_tasks.analysis.rank.board import rank, rank_able
 from vaeval_tasks.analysis.rank.power import Plan, PowerSettings, expected_width
 from vaeval_tasks.analysis.rank.slices import slice_table
-from vaeval_tasks.analysis.study_tables import study_tables
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.hosts.evaluate import preference as hub
 from vaeval_tasks.simulate import Shape, simulate

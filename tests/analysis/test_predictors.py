@@ -13,7 +13,7 @@ from vaeval_tasks.analysis.load.measured import MeasuredMetric
 from vaeval_tasks.analysis.load.ratings import Ratings
 from vaeval_tasks.analysis.predict.combinations import combine
 from vaeval_tasks.analysis.predict.pairs import accuracy_ceiling, calibration, choices, differences
-from vaeval_tasks.analysis.predict.predictor_tables import predictor_tables, predictors_json
+from vaeval_tasks.analysis.predict.predictor_tables import predictor_tables, predictors_json, words_about_width
 from vaeval_tasks.analysis.predict.predictors import Predictor, Predictors, predict
 from vaeval_tasks.analysis.predict.systems import ceiling
 from vaeval_tasks.analysis.table import plain
@@ -185,7 +185,7 @@ def test_too_few_models_are_said_to_be_too_few() -> None:
     assert found.combined[0].metrics == ()
     assert "takes 4 or more; there are 3" in found.combined[0].reason
     assert found.combined[0].share is None
-    assert found.words[0].startswith("6 systems of 3 models")
+    assert words_about_width(found)[0].startswith("6 systems of 3 models")
 
 
 def test_missing_values_are_counted_and_explained() -> None:

@@ -14,10 +14,24 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from vaeval_tasks.cli import main
+from vaeval_tasks.report.board import ReportSettings, study_board
 from vaeval_tasks.report.published import published_board
-from vaeval_tasks.report.records import Board, ConfigCard, Download, Estimate, Grid, Sample, SampleAnswer, Section
+from vaeval_tasks.report.records import (
+    BoardPage,
+    ConfigCard,
+    Download,
+    Figure,
+    Grid,
+    GridColumn,
+    Opinion,
+    PageSection,
+    PlacedEntity,
+    RubricPage,
+    Sample,
+    SampleAnswer,
+    SliceRanking,
+)
 from vaeval_tasks.report.render import anchor, embedded, render
-from vaeval_tasks.report.study import BoardSettings, study_board
 from vaeval_tasks.rubrics import BY_KEY, KEYS, RUBRICS
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import Comment, ModelConfig, Prompt
@@ -28,12 +42,12 @@ FIRST_VIEW_MS = 1000
 
 
 @pytest.fixture(scope="module")
-def board(small_run: RunDir) -> Board:
-    return study_board(small_run, BoardSettings(resamples=20, splits=20))
+def board(small_run: RunDir) -> BoardPage:
+    return study_board(small_run, ReportSettings(resamples=20, splits=20))
 
 
 @pytest.fixture(scope="module")
-def html_file(board: Board, published: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def html_file(board: BoardPage, published: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The small study's page with all 12 rubrics: those that it lacks are taken from the published figures."""
     lent = {page.rubric.key: page for page in published_board(published).pages}
     pages = tuple(page if page.standings else lent[page.rubric.key] for page in board.pages)
@@ -144,7 +158,7 @@ def test_it_prints_on_a4_with_every_rubric(chromium: Browser, html_file: Path) -
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)><b title='\"'>&amp;{{ 7*7 }}\u2028"
 
 
-def hostile_board() -> Board:
+def hostile_board() -> BoardPage:
     """A board with a hostile text in every place where a text of the data can be."""
     page = published_board_of_one()
     return replace(
@@ -155,11 +169,15 @@ def hostile_board() -> Board:
         left_out=((HOSTILE, HOSTILE),),
         method=((HOSTILE, HOSTILE),),
         sections=(
-            Section(
+            PageSection(
                 key="comments",
                 title=HOSTILE,
                 lead=HOSTILE,
-                grids=(Grid(name="A9", title=HOSTILE, columns=(HOSTILE,), rows=((HOSTILE,),), note=HOSTILE),),
+                grids=(
+                    Grid(
+                        name="A9", title=HOSTILE, columns=(GridColumn(head=HOSTILE),), rows=((HOSTILE,),), note=HOSTILE
+                    ),
+                ),
             ),
         ),
         cards=(
@@ -184,23 +202,20 @@ def hostile_board() -> Board:
             ),
         ),
         downloads=(Download(name=HOSTILE, title=HOSTILE, rows=1, csv=HOSTILE),),
-        snapshot={"software": HOSTILE, "schema_version": 1, "title": HOSTILE},
     )
 
 
-def published_board_of_one() -> Board:
-    from vaeval_tasks.report.records import Opinion, RubricPage, Slice, Standing
-
-    standing = Standing(
-        entity=HOSTILE, elo=Estimate(value=1000.0, low=990.0, high=1010.0, reason=HOSTILE), n_ratings=40
+def published_board_of_one() -> BoardPage:
+    placed = PlacedEntity(
+        entity=HOSTILE, elo=Figure(value=1000.0, low=990.0, high=1010.0, reason=HOSTILE), n_ratings=40
     )
     page = RubricPage(
         rubric=RUBRICS[0],
-        standings=(standing,),
-        opinions=(Opinion(entity=HOSTILE, mean=Estimate(value=3.0), shares=(0.2,) * 5, n_ratings=5),),
-        slices=(Slice(group="category", value=HOSTILE, n_ratings=3, reason=HOSTILE),),
+        standings=(placed,),
+        opinions=(Opinion(entity=HOSTILE, mean=Figure(value=3.0), shares=(0.2,) * 5, n_ratings=5),),
+        slices=(SliceRanking(group="category", value=HOSTILE, n_ratings=3, reason=HOSTILE),),
     )
-    return Board(title="", summary=(), notices=(), pages=(page,), entities=(HOSTILE,), snapshot={})
+    return BoardPage(title="", summary=(), notices=(), pages=(page,), entities=(HOSTILE,))
 
 
 def test_hostile_text_is_shown_and_does_nothing(chromium: Browser, tmp_path: Path) -> None:
@@ -290,7 +305,7 @@ def test_the_published_board_in_the_browser(chromium: Browser, published: Path, 
     assert BY_KEY["overall"].text in path.read_text("utf-8")
 
 
-def test_a_system_prompt_stays_in_its_card(board: Board) -> None:
+def test_a_system_prompt_stays_in_its_card(board: BoardPage) -> None:
     config = ModelConfig(model="m", provider="p", params={"a": "<b>"})
     from vaeval_tasks.report.cards import config_cards
 

@@ -14,15 +14,15 @@ import numpy as np
 import pytest
 
 from vaeval_tasks.audio import Clip, write_wav
+from vaeval_tasks.report.board import ReportSettings, study_board
 from vaeval_tasks.report.figures import axis_of, branches, row_shades
-from vaeval_tasks.report.records import Tree
+from vaeval_tasks.report.records import RubricTree
 from vaeval_tasks.report.render import render
-from vaeval_tasks.report.study import BoardSettings, study_board
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import Pair, Prompt, Rater, Rating, Response, ResponseStatus
 
 CONFIGS = tuple(f"m{i}/default/v" for i in range(4))
-QUICK = BoardSettings(resamples=20, splits=10)
+QUICK = ReportSettings(resamples=20, splits=10)
 
 
 def ratings_of(pairs: list[Pair], raters: list[str], rng: np.random.Generator, judge: bool = False) -> list[Rating]:
@@ -157,7 +157,7 @@ def test_one_rater_gives_an_order_and_no_intervals(heard: RunDir, tmp_path: Path
     assert any("one rater" in notice for notice in board.notices)
     first = board.pages[0].standings[0]
     assert first.elo.value is not None
-    assert (first.elo.low, first.elo.high, first.rank) == (None, None, "")
+    assert (first.elo.low, first.elo.high, first.rank_low, first.rank_high) == (None,) * 4
     assert "–" in render(board)
 
 
@@ -205,7 +205,7 @@ def test_shades_compare_within_a_row() -> None:
 
 
 def test_the_dendrogram_joins_neighbours() -> None:
-    tree = Tree(labels=("a", "b", "c"), groups=(0, 1, 0), merges=((0, 2, 0.2), (1, 3, 0.8)))
+    tree = RubricTree(labels=("a", "b", "c"), groups=(0, 1, 0), merges=((0, 2, 0.2), (1, 3, 0.8)))
     drawing = branches(tree)
     assert drawing.order == (1, 0, 2)
     assert [b.within for b in drawing.branches] == [True, False]
@@ -222,7 +222,7 @@ def test_nothing_on_a_page_is_left_to_the_template_engine(heard: RunDir) -> None
 
 def test_making_a_board_loads_no_speech_model_and_no_harness() -> None:
     code = (
-        "import sys, vaeval_tasks.report.study, vaeval_tasks.report.render, vaeval_tasks.judging.pairs;"
+        "import sys, vaeval_tasks.report.board, vaeval_tasks.report.render, vaeval_tasks.judging.pairs;"
         "print(sorted({'torch', 'transformers', 'lm_eval', 'datasets', 'evaluate'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -7,7 +7,7 @@ import pytest
 
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.report.published import overlap_ranks, published_board
-from vaeval_tasks.report.records import Estimate
+from vaeval_tasks.report.records import Figure
 from vaeval_tasks.rubrics import BY_KEY, RUBRICS
 
 HEADER = "family,rubric,model,cmos_elo,cmos_elo_lo,cmos_elo_hi,mos,mos_lo,mos_hi\n"
@@ -34,12 +34,20 @@ def test_the_published_order_of_every_rubric(published: Path) -> None:
 def test_ranks_are_ranges_where_intervals_overlap(published: Path) -> None:
     overall = published_board(published).pages[0]
     # [1130, 1168] and [1109, 1149] overlap; [1050, 1091] is apart; [977, 1009] and [948, 1014] overlap; then two apart
-    assert [s.rank for s in overall.standings] == ["1-2", "1-2", "3", "4-5", "4-5", "6", "7"]
+    assert [(s.rank_low, s.rank_high) for s in overall.standings] == [
+        (1, 2),
+        (1, 2),
+        (3, 3),
+        (4, 5),
+        (4, 5),
+        (6, 6),
+        (7, 7),
+    ]
 
 
 def test_overlap_ranks_need_every_interval() -> None:
-    rows = [Estimate(value=2.0, low=1.0, high=3.0), Estimate(value=0.0)]
-    assert overlap_ranks(rows, 0) == ""
+    rows = [Figure(value=2.0, low=1.0, high=3.0), Figure(value=0.0)]
+    assert overlap_ranks(rows, 0) is None
 
 
 def test_rubrics_may_be_keys_or_labels_and_mos_may_be_missing(tmp_path: Path) -> None:
@@ -53,7 +61,7 @@ def test_rubrics_may_be_keys_or_labels_and_mos_may_be_missing(tmp_path: Path) ->
     page = next(p for p in board.pages if p.rubric is BY_KEY["naturalness"])
     assert [s.entity for s in page.standings] == ["X", "Y"]
     assert page.opinions == ()
-    assert page.standings[0].rank == ""
+    assert page.standings[0].rank_low is None
     assert board.left_out[0] == ("Mean opinion scores", "figures.csv has no MOS figures.")
     assert board.pages[0].reason == "The file has no row for this rubric."
 

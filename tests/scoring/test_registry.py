@@ -15,7 +15,8 @@ from vaeval_tasks.analysis.load.entities import Level
 from vaeval_tasks.analysis.load.measured import load_measured
 from vaeval_tasks.analysis.load.ratings import load_ratings
 from vaeval_tasks.analysis.load.source import Source
-from vaeval_tasks.analysis.predict.score_table import score_table
+from vaeval_tasks.analysis.predict.predictor_tables import score_table
+from vaeval_tasks.analysis.predict.systems import system_scores
 from vaeval_tasks.audio import Clip, write_wav
 from vaeval_tasks.metrics.backends import Scored
 from vaeval_tasks.metrics.profiles import Scorers
@@ -162,7 +163,8 @@ def test_a_metric_is_one_file(run: RunDir, add_module: Adder) -> None:
     measured = {m.key: m for m in load_measured(source, ratings)}
     assert (measured["clipped"].label, measured["clipped"].direction) == ("Clipped", "lower")
     assert measured["clipped"].sign == -1
-    rows = score_table(ratings, list(measured.values()), Level.model, Draws(replicates=20, seed=0)).rows
+    found = system_scores(ratings, list(measured.values()), Level.model, Draws(replicates=20, seed=0))
+    rows = score_table(found).rows
     assert {row["better"] for row in rows if row["metric"] == "clipped"} == {"lower"}
 
 

@@ -1,4 +1,4 @@
-"""A table of results: rows of plain values that become terminal text, CSV, Markdown or JSON."""
+"""A table of results: the view of records that becomes terminal text, CSV, Markdown or JSON. Nothing reads it back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.files import write_text
 
-__all__ = ["Table", "plain", "require_ending", "write_result"]
+__all__ = ["Table", "plain", "printed", "rank_range", "require_ending", "write_result"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class Table:
 
     def cells(self) -> list[list[str]]:
         """Return the printed cells, row by row."""
-        return [[_printed(row.get(c), self.digits.get(c)) for c in self.columns] for row in self.rows]
+        return [[printed(row.get(c), self.digits.get(c)) for c in self.columns] for row in self.rows]
 
     def text(self) -> str:
         """Return the table for a terminal: aligned columns, numbers to the right."""
@@ -73,7 +73,8 @@ class Table:
         return paths
 
 
-def _printed(value: Any, digits: int | None) -> str:
+def printed(value: Any, digits: int | None) -> str:
+    """Return a value as it is printed; a number that is not whole has 3 decimals unless ``digits`` says how many."""
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -81,6 +82,13 @@ def _printed(value: Any, digits: int | None) -> str:
     if isinstance(value, float):
         return f"{value:.{3 if digits is None else digits}f}"
     return str(value)
+
+
+def rank_range(low: int | None, high: int | None, dash: str = "-") -> str:
+    """Return the ranks an entity may hold: ``2`` or ``1-3``; empty where they are not known."""
+    if low is None or high is None:
+        return ""
+    return str(low) if low == high else f"{low}{dash}{high}"
 
 
 def plain(value: Any) -> Any:

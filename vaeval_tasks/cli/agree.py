@@ -71,20 +71,21 @@ def agree(
     if not ratings.has_raters or not ratings.has_prompts:
         raise EstimationError(f"{ratings.path}: agreement needs to know who rated what; the file names no raters")
     chosen = pick_rubrics(ratings.data.rubrics, rubrics)
-    rows = agreement_of.agreement_rows(
+    found = agreement_of.agreements(
         ratings, chosen, orientation=Orientation(orientation.replace("-", "_")), weights=Weights(weights)
     )
-    halves: list[dict[str, Any]] = []
+    halves: tuple[agreement_of.LevelSplitHalf, ...] = ()
     if splits:
         levels = [Level.config]
         if default_level(ratings.data.entities, ratings.configs) is Level.model:
             levels.append(Level.model)
         with bar(splits * len(levels), "split halves", "split") as update:
-            halves = agreement_of.split_half_rows(ratings, chosen, levels, splits=splits, seed=seed, progress=update)
-    tables = [agreement_of.agreement_table(rows), *([agreement_of.split_half_table(halves)] if halves else [])]
+            halves = agreement_of.split_halves(ratings, chosen, levels, splits=splits, seed=seed, progress=update)
+    tables = [agreement_of.agreement_table(found), *([agreement_of.split_half_table(halves)] if halves else [])]
     beside = _judges(source, ratings, chosen, seed)
     judges = {table.name: list(table.rows) for table in beside}
-    emit({"rows": rows, "split_half": halves, **judges}, [*tables, *beside], as_json=as_json, out=out)
+    result = {"rows": agreement_of.agreement_rows(found), "split_half": agreement_of.split_half_rows(halves), **judges}
+    emit(result, [*tables, *beside], as_json=as_json, out=out)
 
 
 def _judges(source: Source, ratings: Ratings, rubrics: tuple[str, ...], seed: int) -> list[Table]:

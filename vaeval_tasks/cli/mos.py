@@ -37,12 +37,12 @@ def mos(
     """
     from vaeval_tasks.analysis.load.entities import Level, default_level
     from vaeval_tasks.analysis.load.ratings import pick_rubrics
-    from vaeval_tasks.analysis.mos.opinions import load_mos, mos_rows, mos_table
+    from vaeval_tasks.analysis.mos.opinions import load_mos, mos_rows, mos_summaries, mos_table
     from vaeval_tasks.stats import Draws
 
-    found = load_mos(source_of(reading))
-    level = Level(by) if by else default_level(found.data.entities, found.configs)
-    chosen = pick_rubrics(found.data.rubrics, rubrics)
-    rows = mos_rows(found.at(level), chosen, Draws(replicates=resamples, seed=seed), pooled=pooled)
-    result = {"rows": rows, "by": level.value, "averaged": "ratings" if pooled else "samples", "seed": seed}
-    emit(result, [mos_table(rows)], as_json=as_json, out=out)
+    ratings = load_mos(source_of(reading))
+    level = Level(by) if by else default_level(ratings.data.entities, ratings.configs)
+    chosen = pick_rubrics(ratings.data.rubrics, rubrics)
+    found = mos_summaries(ratings.at(level), chosen, Draws(replicates=resamples, seed=seed), pooled=pooled)
+    result = {"rows": mos_rows(found), "by": level.value, "averaged": "ratings" if pooled else "samples", "seed": seed}
+    emit(result, [mos_table(found)], as_json=as_json, out=out)

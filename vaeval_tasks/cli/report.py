@@ -49,12 +49,12 @@ def report(
             raise click.UsageError("--published needs --out FILE.")
         board = published_board(published, title=title)
     else:
-        from vaeval_tasks.report.study import BoardSettings, study_board
+        from vaeval_tasks.report.board import ReportSettings, study_board
         from vaeval_tasks.store.run import RunDir
 
         folder = RunDir.existing(run or "")
         out = out or folder.root / "site" / "index.html"
-        settings = BoardSettings(
+        settings = ReportSettings(
             title=title, rater_kind=raters or "", resamples=resamples, splits=splits, seed=seed, samples=samples
         )
         with bar(2 * resamples + 2 * splits, "board", "draw") as update:

@@ -35,12 +35,14 @@ def tables(run: Path, out: Path | None, splits: int, raters: str | None, seed: i
     Example: vaeval tables RUN --out tables
     """
     from vaeval_tasks.analysis.load.source import Source
-    from vaeval_tasks.analysis.study_tables import study_tables
+    from vaeval_tasks.analysis.study_analysis import AnalysisSettings, StudyAnalysis, study_tables
     from vaeval_tasks.store.run import RunDir
 
     source = Source(path=RunDir.existing(run).root, rater_kind=raters or "")
     with bar(2 * resamples + 2 * splits, "tables", "draw") as update:
-        made = study_tables(source, resamples=resamples, splits=splits, seed=seed, progress=update)
+        settings = AnalysisSettings(resamples=resamples, splits=splits, seed=seed)
+        made = study_tables(StudyAnalysis(source=source, settings=settings, progress=update))
+    missing = {name: str(lacking.error) for name, lacking in made.missing.items()}
     folder = out or run / "analysis"
     about = {
         "version": __version__,
@@ -48,11 +50,11 @@ def tables(run: Path, out: Path | None, splits: int, raters: str | None, seed: i
         "resamples": resamples,
         "splits": splits,
         "inputs": {name: sha256_file(source.run.path(name)) for name in INPUTS if source.run and source.run.has(name)},
-        "missing": made.missing,
+        "missing": missing,
     }
     for table in made.tables:
         paths = table.write(folder)
         click.echo(f"{table.name}: {paths[0]}, {paths[1].name}")
     write_text(folder / "about.json", json.dumps(about, indent=1, ensure_ascii=False) + "\n")
-    for name, reason in made.missing.items():
+    for name, reason in missing.items():
         click.echo(f"{name}: not written, {reason}")

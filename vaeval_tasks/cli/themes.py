@@ -65,7 +65,7 @@ def themes(
     comments = found_in.load_comments(source_of(reading))
     level = Level(by) if by else default_level(comments.configs, comments.known)
     draws = Draws(replicates=resamples, seed=seed)
-    rows = found_in.theme_rows(comments, words, level, draws)
+    found = found_in.theme_rates(comments, words, level, draws)
     groups = found_in.comment_clusters(comments, level, draws, k=clusters, seed=seed) if clusters else ()
-    tables = [found_in.theme_table(rows), *([found_in.cluster_table(groups)] if groups else [])]
-    emit(found_in.themes_json(comments, rows, groups), tables, as_json=as_json, out=out)
+    tables = [found_in.theme_table(found), *([found_in.cluster_table(groups)] if groups else [])]
+    emit(found_in.themes_json(comments, found, groups), tables, as_json=as_json, out=out)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from vaeval_tasks.report.records import Estimate, MarginGroup, RubricPage, Standing, Tree
+from vaeval_tasks.report.records import Figure, MarginGroup, PlacedEntity, RubricPage, RubricTree
 
 __all__ = [
     "ROW_HEIGHT",
@@ -59,11 +59,11 @@ def axis_of(values: Iterable[float], zero: float) -> Axis:
     return Axis(low=ticks[0], high=ticks[-1], ticks=ticks, zero=zero)
 
 
-def _ends(estimates: Iterable[Estimate]) -> list[float]:
+def _ends(estimates: Iterable[Figure]) -> list[float]:
     return [v for e in estimates for v in (e.value, e.low, e.high) if v is not None]
 
 
-def elo_axis(standings: Iterable[Standing]) -> Axis:
+def elo_axis(standings: Iterable[PlacedEntity]) -> Axis:
     """Return the Elo axis that holds all standings."""
     return axis_of(_ends(s.elo for s in standings), 1000.0)
 
@@ -106,7 +106,7 @@ class Drawing:
     height: int
 
 
-def branches(tree: Tree) -> Drawing:
+def branches(tree: RubricTree) -> Drawing:
     """Lay a dendrogram out with its leaves on the left and the root on the right."""
     n = len(tree.labels)
     leaves: dict[int, list[int]] = {i: [i] for i in range(n)}
@@ -136,6 +136,6 @@ def _percent(share: float) -> str:
     return f"{1 + 97 * share:.2f}%"  # a margin, so that the strokes at both ends are whole
 
 
-def all_standings(pages: Sequence[RubricPage]) -> list[Standing]:
+def all_standings(pages: Sequence[RubricPage]) -> list[PlacedEntity]:
     """Return the standings of all rubrics, for an axis that they share."""
     return [s for page in pages for s in page.standings]

@@ -15,12 +15,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vaeval_tasks.report.records import Board, Download, Estimate, Opinion, RubricPage, Standing
-from vaeval_tasks.report.snapshot import snapshot
+from vaeval_tasks.report.records import BoardPage, Download, Figure, Opinion, PlacedEntity, RubricPage
 from vaeval_tasks.rubrics import BY_KEY, KEYS, RUBRICS, Rubric
 from vaeval_tasks.store.sheets import Sheet, SheetRow, read_sheet
 
-__all__ = ["COLUMNS", "overlap_ranks", "published_board"]
+__all__ = ["COLUMNS", "RankRange", "overlap_ranks", "published_board"]
 
 COLUMNS = ("rubric", "model", "cmos_elo", "cmos_elo_lo", "cmos_elo_hi")
 _MOS = ("mos", "mos_lo", "mos_hi")
@@ -40,16 +39,16 @@ _BY_LABEL = {r.label.lower(): r for r in RUBRICS}
 class _Row:
     rubric: Rubric
     model: str
-    elo: Estimate
-    mos: Estimate
+    elo: Figure
+    mos: Figure
     counts: tuple[int | None, ...]
 
 
-def _estimate(row: SheetRow, names: Sequence[str]) -> Estimate:
+def _estimate(row: SheetRow, names: Sequence[str]) -> Figure:
     value, low, high = (row.real(name) for name in names)
     if value is not None and low is not None and high is not None and not low <= value <= high:
         raise row.error(f"{value:g} is outside of its interval [{low:g}, {high:g}]", names[0])
-    return Estimate(value=value, low=low, high=high, reason="" if value is not None else "not given")
+    return Figure(value=value, low=low, high=high, reason="" if value is not None else "not given")
 
 
 def _row(row: SheetRow) -> _Row:
@@ -75,15 +74,23 @@ def _rows(sheet: Sheet) -> list[_Row]:
     return list(out.values())
 
 
-def overlap_ranks(rows: Sequence[Estimate], index: int) -> str:
-    """Return the ranks of one estimate among all that its and their intervals allow: ``2``, or ``1-3``."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankRange:
+    """The ranks that intervals allow."""
+
+    low: int
+    """The best of them."""
+    high: int
+
+
+def overlap_ranks(rows: Sequence[Figure], index: int) -> RankRange | None:
+    """Return the ranks of one figure among all that its and their intervals allow; None without every interval."""
     own = rows[index]
     if own.low is None or own.high is None or any(r.low is None or r.high is None for r in rows):
-        return ""
+        return None
     above = sum(r.low > own.high for r in rows if r.low is not None)
     below = sum(r.high < own.low for r in rows if r.high is not None)
-    first, last = 1 + above, len(rows) - below
-    return str(first) if first == last else f"{first}-{last}"
+    return RankRange(low=1 + above, high=len(rows) - below)
 
 
 def _page(rubric: Rubric, rows: list[_Row]) -> RubricPage:
@@ -94,11 +101,13 @@ def _page(rubric: Rubric, rows: list[_Row]) -> RubricPage:
     standings = []
     for i, row in enumerate(rows):
         ratings, raters, prompts = row.counts
+        ranks = overlap_ranks(elos, i)
         standings.append(
-            Standing(
+            PlacedEntity(
                 entity=row.model,
                 elo=row.elo,
-                rank=overlap_ranks(elos, i),
+                rank_low=ranks.low if ranks else None,
+                rank_high=ranks.high if ranks else None,
                 n_ratings=ratings,
                 n_raters=raters,
                 n_prompts=prompts,
@@ -112,7 +121,7 @@ def _page(rubric: Rubric, rows: list[_Row]) -> RubricPage:
     )
 
 
-def published_board(path: str | Path, *, title: str = "Preference board") -> Board:
+def published_board(path: str | Path, *, title: str = "Preference board") -> BoardPage:
     """Return the board of a file of ready-made figures.
 
     Raises:
@@ -127,7 +136,7 @@ def published_board(path: str | Path, *, title: str = "Preference board") -> Boa
     left_out = [(part, "Needs the ratings themselves; the file holds ready-made figures.") for part in _NEED_RATINGS]
     if not any(page.opinions for page in pages):
         left_out.insert(0, ("Mean opinion scores", f"{path.name} has no MOS figures."))
-    return Board(
+    return BoardPage(
         title=title,
         summary=(f"{len(first.standings)} models", f"{sum(bool(p.standings) for p in pages)} rubrics"),
         notices=(
@@ -135,9 +144,9 @@ def published_board(path: str | Path, *, title: str = "Preference board") -> Boa
             "where the file gives them, and ranks are ranges wherever intervals overlap.",
         ),
         pages=pages,
+        computed=False,
         entities=tuple(s.entity for s in first.standings),
         left_out=tuple(left_out),
         method=(("Figures", f"{path.name}, as given: Elo, MOS and 95 % intervals are not computed here."),),
         downloads=(Download(name=path.stem, title="The figures as given", rows=len(rows), csv=sheet.csv_text()),),
-        snapshot=snapshot(title, pages),
     )

@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from vaeval_tasks.rubrics import Rubric
 
 __all__ = [
-    "Board",
+    "BoardPage",
+    "Cell",
     "ConfigCard",
     "Download",
-    "Estimate",
+    "Figure",
     "Grid",
+    "GridColumn",
     "MarginGroup",
     "MarginRow",
     "Opinion",
+    "PageSection",
+    "PlacedEntity",
     "RubricPage",
+    "RubricTree",
     "Sample",
     "SampleAnswer",
-    "Section",
-    "Slice",
-    "Standing",
-    "Tree",
+    "SliceRanking",
 ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class Figure:
     """A number with its 95 % interval; each is None where it cannot be given, and ``reason`` says why."""
 
     value: float | None
@@ -37,14 +38,16 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class PlacedEntity:
     """One entity's place on one rubric."""
 
     entity: str
-    elo: Estimate
+    elo: Figure
     """Elo points, the mean of the shown entities is 1000."""
-    rank: str = ""
-    """``2``, or the ranks that the intervals allow, ``1-3``; empty without intervals."""
+    rank_low: int | None = None
+    """The best rank that the intervals allow; None without intervals."""
+    rank_high: int | None = None
+    """The worst rank that they allow."""
     n_ratings: int | None = None
     n_raters: int | None = None
     n_prompts: int | None = None
@@ -55,21 +58,21 @@ class Opinion:
     """One entity's mean opinion score (1 to 5) on one rubric."""
 
     entity: str
-    mean: Estimate
+    mean: Figure
     shares: tuple[float, ...] = ()
     """Share of the ratings at 1, 2, 3, 4 and 5; empty where it is not known."""
     n_ratings: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Slice:
+class SliceRanking:
     """The standings on some of the prompts."""
 
     group: str
     """``category``, ``difficulty`` or ``condition``."""
     value: str
     n_ratings: int
-    standings: tuple[Standing, ...] = ()
+    standings: tuple[PlacedEntity, ...] = ()
     reason: str = ""
     """Why there are no standings."""
 
@@ -79,11 +82,11 @@ class RubricPage:
     """Everything about one rubric."""
 
     rubric: Rubric
-    standings: tuple[Standing, ...]
+    standings: tuple[PlacedEntity, ...]
     """Best first."""
     opinions: tuple[Opinion, ...] = ()
     """In the order of the standings."""
-    slices: tuple[Slice, ...] = ()
+    slices: tuple[SliceRanking, ...] = ()
     reason: str = ""
     """Why there are no standings."""
 
@@ -93,7 +96,7 @@ class MarginRow:
     """One rubric's head-to-head margin."""
 
     rubric: Rubric
-    margin: Estimate
+    margin: Figure
     """CMOS points, positive when the first is preferred."""
     significant: bool | None
     win_rate: float | None
@@ -112,7 +115,7 @@ class MarginGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tree:
+class RubricTree:
     """The rubrics' dendrogram."""
 
     labels: tuple[str, ...]
@@ -122,26 +125,39 @@ class Tree:
     """(left, right, distance), numbered as SciPy does: leaves first, then the merges in order."""
 
 
+Cell = str | int | float | bool | Figure | None
+"""A value as it is, with its interval where it has one; the template writes it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridColumn:
+    """A column of a plain table."""
+
+    head: str
+    digits: int | None = None
+    """Decimals of numbers that are not whole; None: 3."""
+    numeric: bool = True
+    """Whether it holds numbers, which stand to the right."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """A plain table of texts and numbers that are already written as they are to be read."""
+    """A plain table."""
 
     name: str
     """The name of the table behind it, such as ``A2``."""
     title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    columns: tuple[GridColumn, ...]
+    rows: tuple[tuple[Cell, ...], ...]
     shades: tuple[tuple[float | None, ...], ...] = ()
     """0 to 1 per cell, how strongly it is shaded; None: not at all. Empty: no cell is."""
-    numeric: tuple[bool, ...] = ()
-    """Which columns hold numbers. Empty: all but the first."""
     folded: bool = False
     """Shown only when a reader unfolds it."""
     note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class PageSection:
     """A part of the page that is made of plain tables."""
 
     key: str
@@ -149,7 +165,7 @@ class Section:
     lead: str = ""
     """What a reader should take from it, in a sentence or two."""
     grids: tuple[Grid, ...] = ()
-    tree: Tree | None = None
+    tree: RubricTree | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,7 +216,7 @@ class Download:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Board:
+class BoardPage:
     """The whole page."""
 
     title: str
@@ -213,13 +229,13 @@ class Board:
     """Best overall first."""
     voices: tuple[MarginGroup, ...] = ()
     thinking: tuple[MarginGroup, ...] = ()
-    sections: tuple[Section, ...] = ()
+    sections: tuple[PageSection, ...] = ()
     cards: tuple[ConfigCard, ...] = ()
     samples: tuple[Sample, ...] = ()
     left_out: tuple[tuple[str, str], ...] = ()
     """(part, why it is not there)."""
     method: tuple[tuple[str, str], ...] = ()
     """(what, how) of the method and the provenance."""
+    computed: bool = True
+    """Whether the figures were computed here, so that the method is their provenance; else they were given."""
     downloads: tuple[Download, ...] = ()
-    snapshot: dict[str, Any]
-    """The machine-readable copy that is embedded in the page."""

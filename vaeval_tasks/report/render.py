@@ -17,12 +17,17 @@ from urllib.parse import quote
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from vaeval_tasks import __version__
 from vaeval_tasks.analysis.rank.slices import MIN_RATINGS
+from vaeval_tasks.analysis.table import printed, rank_range
 from vaeval_tasks.report.figures import all_standings, branches, elo_axis, margin_axis, row_shades
-from vaeval_tasks.report.records import Board, RubricPage, Standing
+from vaeval_tasks.report.records import BoardPage, Cell, Figure, GridColumn, PlacedEntity, RubricPage
 from vaeval_tasks.rubrics import FAMILIES
 
-__all__ = ["embedded", "render"]
+__all__ = ["SCHEMA_VERSION", "embedded", "render", "snapshot", "written"]
+
+SCHEMA_VERSION = 1
+"""Of the machine-readable copy of the board that is embedded in the page."""
 
 
 def embedded(value: Any) -> Markup:
@@ -63,12 +68,28 @@ def count(value: float | None) -> str:
     return "–" if value is None else f"{value:,.0f}".replace(",", "\u202f")
 
 
-def of_entity(entity: str, standings: Sequence[Standing]) -> Standing | None:
+def written(cell: Cell, column: GridColumn) -> str:
+    """Write a cell of a plain table as the tables of the analysis print it, a number with its interval.
+
+    A line may break, if at all, between a number and its interval.
+    """
+    if not isinstance(cell, Figure):
+        return printed(cell, column.digits)
+    value, low, high = (printed(x, column.digits) for x in (cell.value, cell.low, cell.high))
+    return value if cell.low is None and cell.high is None else f"{value} [{low},\u00a0{high}]"
+
+
+def ranks(placed: PlacedEntity) -> str:
+    """Write the ranks that an entity may hold, a dash where they are not known."""
+    return rank_range(placed.rank_low, placed.rank_high, "–") or "–"
+
+
+def of_entity(entity: str, standings: Sequence[PlacedEntity]) -> PlacedEntity | None:
     """Return an entity's place among standings, None where it has none."""
     return next((s for s in standings if s.entity == entity), None)
 
 
-def elo_or_none(standing: Standing | None) -> float | None:
+def elo_or_none(standing: PlacedEntity | None) -> float | None:
     """Return the Elo of a place, None where there is no place."""
     return standing.elo.value if standing else None
 
@@ -103,7 +124,9 @@ def _environment() -> Environment:
         embedded=embedded,
         of_entity=of_entity,
         percent=percent,
+        ranks=ranks,
         signed=signed,
+        written=written,
     )
     environment.globals.update(
         branches=branches,
@@ -121,7 +144,41 @@ def _families(pages: tuple[RubricPage, ...]) -> list[tuple[str, list[RubricPage]
     return [(f.value, [p for p in pages if p.rubric.family is f]) for f in FAMILIES]
 
 
-def render(board: Board) -> str:
+def _figure(name: str, figure: Figure) -> dict[str, Any]:
+    out: dict[str, Any] = {name: figure.value, "low": figure.low, "high": figure.high}
+    return out | ({"reason": figure.reason} if figure.reason else {})
+
+
+def snapshot(board: BoardPage) -> dict[str, Any]:
+    """Return the standings and MOS of all rubrics, with their provenance, as JSON values."""
+    rubrics = {
+        page.rubric.key: {
+            "label": page.rubric.label,
+            "standings": [
+                {
+                    "entity": s.entity,
+                    **_figure("elo", s.elo),
+                    "rank": rank_range(s.rank_low, s.rank_high) or None,
+                    "n_ratings": s.n_ratings,
+                    "n_raters": s.n_raters,
+                    "n_prompts": s.n_prompts,
+                }
+                for s in page.standings
+            ],
+            "mos": [{"entity": o.entity, **_figure("mos", o.mean), "n_ratings": o.n_ratings} for o in page.opinions],
+        }
+        for page in board.pages
+    }
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "software": f"vaeval {__version__}",
+        "title": board.title,
+        "about": {"method": dict(board.method)} if board.computed else {},
+        "rubrics": rubrics,
+    }
+
+
+def render(board: BoardPage) -> str:
     """Return the page of a board."""
     script, style = _source("board.js"), _source("board.css")
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
@@ -130,6 +187,7 @@ def render(board: Board) -> str:
         .get_template("board.html")
         .render(
             board=board,
+            snapshot=snapshot(board),
             families=_families(board.pages),
             axis=elo_axis(all_standings(board.pages)),
             script=Markup(script),  # noqa: S704 - our own file

@@ -27,7 +27,7 @@ def require_ratings(cells: Cells) -> None:
         EstimationError: the rubric has no ratings.
     """
     if not len(cells.counts):
-        raise EstimationError(f"rubric {cells.rubric!r}: there are no ratings to fit")
+        raise EstimationError("there are no ratings to fit", rubric=cells.rubric)
 
 
 def require_connected(cells: Cells) -> None:
@@ -48,13 +48,15 @@ def require_connected(cells: Cells) -> None:
     lone = [cells.entities[i] for i in np.flatnonzero(~compared)]
     if lone:
         raise EstimationError(
-            f"rubric {cells.rubric!r}: {_names(lone)} has no comparison with another entity. "
-            "Leave it out, collect ratings of it, or ask for a ridge (vaeval rank --ridge)"
+            f"{_names(lone)} has no comparison with another entity. "
+            "Leave it out, collect ratings of it, or ask for a ridge (vaeval rank --ridge)",
+            rubric=cells.rubric,
         )
     parts = " | ".join(f"{{{_names(names)}}}" for names in members)
     raise EstimationError(
-        f"rubric {cells.rubric!r}: the entities fall into {n_parts} parts that are never compared with each other: "
-        f"{parts}. Collect ratings across them, rank them apart, or ask for a ridge (vaeval rank --ridge)"
+        f"the entities fall into {n_parts} parts that are never compared with each other: "
+        f"{parts}. Collect ratings across them, rank them apart, or ask for a ridge (vaeval rank --ridge)",
+        rubric=cells.rubric,
     )
 
 
@@ -102,14 +104,16 @@ def recession_direction(problem: Problem) -> NDArray[np.float64] | None:
 def separation_error(cells: Cells, problem: Problem) -> EstimationError:
     """Return the error that says why a fit of connected entities found no finite maximum."""
     direction = recession_direction(problem)
-    where = f"rubric {cells.rubric!r}: "
     if direction is None:
         return EstimationError(
-            f"{where}the fit did not converge. Ask for a ridge (vaeval rank --ridge) or collect more ratings"
+            "the fit did not converge. Ask for a ridge (vaeval rank --ridge) or collect more ratings",
+            rubric=cells.rubric,
         )
     spread = direction - direction.min()
     if spread.max() < 1e-7:
-        return EstimationError(f"{where}the thresholds have no finite estimate. Ask for a ridge (vaeval rank --ridge)")
+        return EstimationError(
+            "the thresholds have no finite estimate. Ask for a ridge (vaeval rank --ridge)", rubric=cells.rubric
+        )
     top = [cells.entities[i] for i in np.flatnonzero(spread > spread.max() - 1e-7)]
     rest = [cells.entities[i] for i in np.flatnonzero(spread <= spread.max() - 1e-7)]
     if len(rest) == 1 and len(top) > 1:
@@ -117,7 +121,8 @@ def separation_error(cells: Cells, problem: Problem) -> EstimationError:
     else:
         blame = f"{_names(top)} won every comparison with {_names(rest)} by the largest score given"
     return EstimationError(
-        f"{where}{blame}: no finite strength exists. Collect more ratings, or ask for a ridge (vaeval rank --ridge)"
+        f"{blame}: no finite strength exists. Collect more ratings, or ask for a ridge (vaeval rank --ridge)",
+        rubric=cells.rubric,
     )
 
 

@@ -51,7 +51,7 @@ def fit_massey_cells(cells: Cells, *, ridge: float = 0.0) -> Fit:
     n_ratings = float(cells.counts.sum())
     freedom = n_ratings - (m - 1)
     if freedom <= 0:
-        raise EstimationError(f"rubric {cells.rubric!r}: {n_ratings:g} ratings are too few to rank {m} entities")
+        raise EstimationError(f"{n_ratings:g} ratings are too few to rank {m} entities", rubric=cells.rubric)
     variance = float((cells.counts * residual**2).sum()) / freedom
     return Fit(
         engine=Engine.massey,

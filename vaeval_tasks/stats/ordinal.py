@@ -91,7 +91,7 @@ def require_levels(cells: Cells, *, symmetric: bool = True) -> Categories:
     used = categories(cells.counts.sum(axis=0), symmetric=symmetric)
     if len(used.columns) < 2:
         value = int(used.columns[0]) - cells.scale
-        raise EstimationError(f"rubric {cells.rubric!r}: every rating is {value}, which orders nothing")
+        raise EstimationError(f"every rating is {value}, which orders nothing", rubric=cells.rubric)
     return used
 
 

@@ -3,16 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from vaeval_tasks.analysis.load.entities import Level
 from vaeval_tasks.analysis.load.ratings import Ratings, restrict
 from vaeval_tasks.analysis.rank.board import rankable
 from vaeval_tasks.analysis.table import Table
-from vaeval_tasks.rubrics import BY_KEY, Family
+from vaeval_tasks.rubrics import BY_KEY, Family, family_of
 from vaeval_tasks.stats import Agreement, Comparisons, Orientation, Progress, SplitHalf, Weights, agreement, split_half
 
-__all__ = ["agreement_rows", "agreement_table", "split_half_rows", "split_half_table"]
+__all__ = [
+    "LevelSplitHalf",
+    "RubricAgreement",
+    "agreement_rows",
+    "agreement_table",
+    "agreements",
+    "split_half_rows",
+    "split_half_table",
+    "split_halves",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RubricAgreement:
+    """How far raters agree on a rubric, or on all rubrics of a family."""
+
+    name: str
+    """The rubric's key, or the family's name."""
+    found: Agreement
+
+    @property
+    def reason(self) -> str:
+        """Why a coefficient is None, empty if none is."""
+        reasons = [c.reason for c in (self.found.alpha, self.found.icc, self.found.ac) if c.reason]
+        return "; ".join(dict.fromkeys(reasons))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelSplitHalf:
+    """How far the rankings by two halves of the raters agree on a rubric, at one level."""
+
+    level: Level
+    half: SplitHalf
 
 
 def _groups(rubrics: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
@@ -26,10 +59,10 @@ def _groups(rubrics: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
     return out + [(r, (r,)) for r in rubrics if r not in BY_KEY]
 
 
-def _row(name: str, found: Agreement) -> dict[str, Any]:
-    reasons = [c.reason for c in (found.alpha, found.icc, found.ac) if c.reason]
+def _row(row: RubricAgreement) -> dict[str, Any]:
+    found = row.found
     return {
-        "rubric": name,
+        "rubric": row.name,
         "alpha": found.alpha.value,
         "icc": found.icc.value,
         "ac2": found.ac.value,
@@ -39,30 +72,36 @@ def _row(name: str, found: Agreement) -> dict[str, Any]:
         "n_ratings": found.n_ratings,
         "n_raters": found.n_raters,
         "n_prompts": found.n_prompts,
-        "reason": "; ".join(dict.fromkeys(reasons)),
+        "reason": row.reason,
     }
 
 
-def agreement_rows(
+def agreements(
     ratings: Ratings,
     rubrics: Sequence[str],
     *,
     orientation: Orientation = Orientation.mirrored,
     weights: Weights = Weights.quadratic,
-) -> list[dict[str, Any]]:
+) -> tuple[RubricAgreement, ...]:
     """Return Krippendorff's alpha, ICC(1) and Gwet's AC2 for every rubric and every family of rubrics.
 
     A unit is a prompt, a pair of configurations and a rubric, with two ratings or more.
     """
     data = ratings.data
-    found = [
-        (name, agreement(data, inside, orientation=orientation, weights=weights)) for name, inside in _groups(rubrics)
-    ]
-    return [_row(name, a) for name, a in found]
+    return tuple(
+        RubricAgreement(name=name, found=agreement(data, inside, orientation=orientation, weights=weights))
+        for name, inside in _groups(rubrics)
+    )
 
 
-def agreement_table(rows: Sequence[dict[str, Any]]) -> Table:
+def agreement_rows(found: Sequence[RubricAgreement]) -> list[dict[str, Any]]:
+    """Return the coefficients as plain values."""
+    return [_row(row) for row in found]
+
+
+def agreement_table(found: Sequence[RubricAgreement]) -> Table:
     """Return table A2."""
+    rows = agreement_rows(found)
     return Table(
         name="A2",
         title="A2: inter-rater agreement (Krippendorff's alpha, ICC(1), Gwet's AC2)",
@@ -72,11 +111,12 @@ def agreement_table(rows: Sequence[dict[str, Any]]) -> Table:
     )
 
 
-def _split_row(level: Level, found: SplitHalf) -> dict[str, Any]:
+def _split_row(row: LevelSplitHalf) -> dict[str, Any]:
+    found = row.half
     return {
-        "family": BY_KEY[found.rubric].family.value if found.rubric in BY_KEY else "",
+        "family": family_of(found.rubric),
         "rubric": found.rubric,
-        "by": level.value,
+        "by": row.level.value,
         "rho": found.mean,
         "sd": found.sd,
         "n_splits": found.n_splits,
@@ -87,9 +127,9 @@ def _split_row(level: Level, found: SplitHalf) -> dict[str, Any]:
     }
 
 
-def _unranked_row(level: Level, data: Comparisons, rubric: str, splits: int, reason: str) -> dict[str, Any]:
-    """Return the row of a rubric whose full data have no finite ranking: null, with the reason."""
-    counted = SplitHalf(
+def _unranked(data: Comparisons, rubric: str, splits: int, reason: str) -> SplitHalf:
+    """Return the record of a rubric whose full data have no finite ranking: null, with the reason."""
+    return SplitHalf(
         rubric=rubric,
         mean=None,
         sd=None,
@@ -100,10 +140,9 @@ def _unranked_row(level: Level, data: Comparisons, rubric: str, splits: int, rea
         n_raters=data.n_raters,
         reason=reason,
     )
-    return _split_row(level, counted)
 
 
-def split_half_rows(
+def split_halves(
     ratings: Ratings,
     rubrics: Sequence[str],
     levels: Sequence[Level],
@@ -112,7 +151,7 @@ def split_half_rows(
     seed: int,
     threads: int | None = None,
     progress: Progress | None = None,
-) -> list[dict[str, Any]]:
+) -> tuple[LevelSplitHalf, ...]:
     """Return the split-half Spearman correlation per rubric, at each level (it depends on how many entities there are).
 
     Where a rubric's ratings have no finite ranking its row is null with the reason.
@@ -126,23 +165,29 @@ def split_half_rows(
         threads: at most this many.
         progress: told how many splits are done.
     """
-    rows = []
+    out: list[LevelSplitHalf] = []
     for level in levels:
         able = rankable(ratings, level, rubrics)
-        found = {}
+        found: dict[str, SplitHalf] = {}
         for group in able.groups:
             data = restrict(ratings.at(level), group)
             for half in split_half(data, splits=splits, seed=seed, threads=threads, progress=progress):
-                found[half.rubric] = _split_row(level, half)
+                found[half.rubric] = half
         for one in able.unranked:
             data = restrict(ratings.at(level), [one.rubric])
-            found[one.rubric] = _unranked_row(level, data, one.rubric, splits, one.reason)
-        rows += [found[rubric] for rubric in rubrics]
-    return rows
+            found[one.rubric] = _unranked(data, one.rubric, splits, one.note)
+        out += [LevelSplitHalf(level=level, half=found[rubric]) for rubric in rubrics]
+    return tuple(out)
 
 
-def split_half_table(rows: Sequence[dict[str, Any]]) -> Table:
+def split_half_rows(found: Sequence[LevelSplitHalf]) -> list[dict[str, Any]]:
+    """Return the correlations as plain values."""
+    return [_split_row(row) for row in found]
+
+
+def split_half_table(found: Sequence[LevelSplitHalf]) -> Table:
     """Return table A3."""
+    rows = split_half_rows(found)
     return Table(
         name="A3",
         title="A3: split-half Spearman correlation of the ranking",

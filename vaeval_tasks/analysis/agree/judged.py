@@ -18,9 +18,30 @@ from vaeval_tasks.analysis.load.source import Duplicates, Source
 from vaeval_tasks.analysis.predict.pairs import Accuracy, Choices, accuracies, accuracy_ceiling, choices
 from vaeval_tasks.analysis.table import Table
 from vaeval_tasks.errors import EstimationError
-from vaeval_tasks.stats import Comparisons, Draws, RankSettings, Standings, ranking, side_effect, spearman
+from vaeval_tasks.stats import Comparisons, Draws, Interval, RankSettings, Standings, ranking, side_effect, spearman
 
-__all__ = ["Bias", "JudgeView", "judge_tables", "judge_views", "load_judged"]
+__all__ = [
+    "AGREEMENT_NOTE",
+    "AGREEMENT_TITLE",
+    "BOARDS_NOTE",
+    "BOARDS_TITLE",
+    "Bias",
+    "JudgeBesidePeople",
+    "JudgeView",
+    "JudgedElo",
+    "elos_beside",
+    "judge_tables",
+    "judge_views",
+    "load_judged",
+]
+
+AGREEMENT_TITLE = "A judge model beside people: agreement and position bias"
+AGREEMENT_NOTE = (
+    "accuracy: how often the judge, over both orders, picks what a rater picked, ties aside; lean to the "
+    "first: CMOS points that being heard first adds; flips: share of pairs whose verdict follows the order"
+)
+BOARDS_TITLE = "Elo by a judge model beside people's; each fitted on its own"
+BOARDS_NOTE = "a judge is one rater: its intervals draw prompts; people's draw both as far as there are two"
 
 Floats = NDArray[np.float64]
 
@@ -205,59 +226,82 @@ def _agreement_row(view: JudgeView) -> dict[str, Any]:
     }
 
 
-def _place(name: str, board: Standings | None, entity: str) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedElo:
+    """An entity's Elo by one kind of rater."""
+
+    elo: float
+    interval: Interval
+    n_ratings: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeBesidePeople:
+    """One entity on one rubric: its Elo by a judge and by people, None where one of them has no board of it."""
+
+    judge: str
+    rubric: str
+    entity: str
+    by_judge: JudgedElo | None
+    by_people: JudgedElo | None
+
+
+def _place(board: Standings | None, entity: str) -> JudgedElo | None:
     if board is None or entity not in board.fit.entities:
-        return dict.fromkeys((f"{name}_elo", f"{name}_low", f"{name}_high", f"{name}_n"))
+        return None
     at = board.fit.entities.index(entity)
-    interval = board.intervals[at]
-    return {
-        f"{name}_elo": board.ratings[at],
-        f"{name}_low": interval.low,
-        f"{name}_high": interval.high,
-        f"{name}_n": board.coverage[at].n_ratings,
-    }
+    n = board.coverage[at].n_ratings
+    return JudgedElo(elo=float(board.ratings[at]), interval=board.intervals[at], n_ratings=n)
 
 
-def _elo_rows(view: JudgeView) -> list[dict[str, Any]]:
+def elos_beside(view: JudgeView) -> list[JudgeBesidePeople]:
+    """Return every entity's Elo by a judge and by people, in the order of people."""
     shown = [e for side in (view.board, view.people) if side is not None for e in side.fit.entities]
     rows = [
-        {
-            "judge": view.judge,
-            "rubric": view.rubric,
-            "entity": entity,
-            **_place("judge", view.board, entity),
-            **_place("people", view.people, entity),
-        }
+        JudgeBesidePeople(
+            judge=view.judge,
+            rubric=view.rubric,
+            entity=entity,
+            by_judge=_place(view.board, entity),
+            by_people=_place(view.people, entity),
+        )
         for entity in dict.fromkeys(shown)
     ]
-    return sorted(rows, key=lambda row: -(row["people_elo"] or 0.0))
+    return sorted(rows, key=lambda row: -(row.by_people.elo if row.by_people else 0.0))
+
+
+def _elo_row(row: JudgeBesidePeople) -> dict[str, Any]:
+    out: dict[str, Any] = {"judge": row.judge, "rubric": row.rubric, "entity": row.entity}
+    for name, placed in (("judge", row.by_judge), ("people", row.by_people)):
+        out[f"{name}_elo"] = placed.elo if placed else None
+        out[f"{name}_low"] = placed.interval.low if placed else None
+        out[f"{name}_high"] = placed.interval.high if placed else None
+        out[f"{name}_n"] = placed.n_ratings if placed else None
+    return out
 
 
 def judge_tables(views: Sequence[JudgeView]) -> list[Table]:
     """Return the agreement and bias of every judge and rubric, and both boards."""
     agreement = [_agreement_row(view) for view in views]
-    boards = [row for view in views for row in _elo_rows(view)]
+    boards = [_elo_row(row) for view in views for row in elos_beside(view)]
     if not agreement:
         return []
     return [
         Table(
             name="judge",
-            title="A judge model beside people: agreement and position bias",
+            title=AGREEMENT_TITLE,
             columns=tuple(agreement[0]),
             rows=tuple(agreement),
             digits=dict.fromkeys(("spearman", "first_margin", "flips", "beta", "beta_se"), 2),
-            notes=(
-                "accuracy: how often the judge, over both orders, picks what a rater picked, ties aside; lean to the "
-                "first: CMOS points that being heard first adds; flips: share of pairs whose verdict follows the order",
-            ),
+            notes=(AGREEMENT_NOTE,),
         ),
         Table(
             name="judge_board",
-            title="Elo by a judge model beside people's; each fitted on its own",
+            title=BOARDS_TITLE,
             columns=tuple(boards[0]),
             rows=tuple(boards),
             digits=dict.fromkeys([f"{s}_{n}" for s in ("judge", "people") for n in ("elo", "low", "high")], 0)
             | {"judge_n": 0, "people_n": 0},
-            notes=("a judge is one rater: its intervals draw prompts; people's draw both as far as there are two",),
+            notes=(BOARDS_NOTE,),
         ),
     ]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from vaeval_tasks.analysis.load.entities import Level
 from vaeval_tasks.analysis.load.ratings import Ratings, restrict
 from vaeval_tasks.analysis.table import Table
 from vaeval_tasks.errors import EstimationError, UnknownNameError
-from vaeval_tasks.rubrics import BY_KEY, Family
+from vaeval_tasks.rubrics import BY_KEY, Family, family_of
 from vaeval_tasks.stats import (
     Block,
     Comparisons,
@@ -26,11 +26,15 @@ from vaeval_tasks.stats import (
 )
 
 __all__ = [
+    "CORRELATION_NOTE",
     "PUBLISHED_POOL",
+    "GroupCorrelation",
     "cluster_json",
+    "cluster_notes",
     "cluster_table",
     "clusters",
     "correlation_table",
+    "group_correlations",
     "published_pool",
     "tree_table",
 ]
@@ -38,8 +42,24 @@ __all__ = [
 PUBLISHED_POOL: Mapping[str, tuple[str, ...]] = {"GPT-Realtime": ("GPT-Realtime 2.1", "GPT-Realtime 2.0")}
 """Models that the study clusters as one family."""
 
+CORRELATION_NOTE = "over sessions that answer both rubrics; uncentred, so that the order of a and b does not matter"
 LEXICAL = ("response_quality", "instruction_following", "reasoning")
 """The content half of Technical Quality (table A8); the rest of it is its audio half."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupCorrelation:
+    """How far the rubrics of one group, or of two groups with each other, say the same (table A8)."""
+
+    block: Block
+    rubrics: tuple[str, ...]
+    """The rubrics of the group; none where two groups are set against each other."""
+
+    @property
+    def name(self) -> str:
+        """The group, or both."""
+        first, second = self.block.first, self.block.second
+        return first if first == second else f"{first} x {second}"
 
 
 def published_pool(entities: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
@@ -101,13 +121,8 @@ def clusters(
 def cluster_table(found: RubricClusters) -> Table:
     """Return each rubric with its group."""
     rows = [
-        {"rubric": name, "group": label + 1, "family": BY_KEY[name].family.value if name in BY_KEY else ""}
+        {"rubric": name, "group": label + 1, "family": family_of(name)}
         for name, label in zip(found.rubrics, found.labels, strict=True)
-    ]
-    notes = [
-        f"reproduced in {_share(found.reproduction)} of {found.replicates} resamples (chance {_share(found.chance)})",
-        f"adjusted Rand index of rater halves {_number(found.rand_mean)} over {found.halves} splits",
-        f"first component holds {found.axis_share:.1%} of the profiles",
     ]
     return Table(
         name="rubric_clusters",
@@ -115,8 +130,18 @@ def cluster_table(found: RubricClusters) -> Table:
         columns=("rubric", "group", "family"),
         rows=tuple(sorted(rows, key=lambda r: (r["group"], r["rubric"]))),
         digits={},
-        notes=tuple(notes + ([found.reason] if found.reason else [])),
+        notes=cluster_notes(found),
     )
+
+
+def cluster_notes(found: RubricClusters) -> tuple[str, ...]:
+    """Return in words how far to trust the groups."""
+    notes = (
+        f"reproduced in {_share(found.reproduction)} of {found.replicates} resamples (chance {_share(found.chance)})",
+        f"adjusted Rand index of rater halves {_number(found.rand_mean)} over {found.halves} splits",
+        f"first component holds {found.axis_share:.1%} of the profiles",
+    )
+    return (*notes, found.reason) if found.reason else notes
 
 
 def tree_table(found: RubricClusters) -> Table:
@@ -161,8 +186,8 @@ def cluster_json(found: RubricClusters) -> dict[str, Any]:
     }
 
 
-def correlation_table(ratings: Ratings, rubrics: Sequence[str]) -> Table:
-    """Return table A8: mean pairwise correlation of the rubrics within the groups and across the two halves."""
+def group_correlations(ratings: Ratings, rubrics: Sequence[str]) -> tuple[GroupCorrelation, ...]:
+    """Return the mean pairwise correlation of the rubrics within the groups and across the two halves."""
     data = restrict(ratings.data, [r for r in rubrics if r in BY_KEY and BY_KEY[r].family is not Family.overall])
     found = rubric_correlations(data)
     families = [BY_KEY[r].family.value for r in data.rubrics]
@@ -173,14 +198,16 @@ def correlation_table(ratings: Ratings, rubrics: Sequence[str]) -> Table:
     blocks: dict[tuple[str, str], Block] = {}
     for block in (*block_means(found, families), *block_means(found, halves)):
         blocks.setdefault((block.first, block.second), block)
+    return tuple(
+        GroupCorrelation(block=b, rubrics=_members(b, data.rubrics, families, halves)) for b in blocks.values()
+    )
+
+
+def correlation_table(found: Sequence[GroupCorrelation]) -> Table:
+    """Return table A8."""
     rows = [
-        {
-            "group": b.first if b.first == b.second else f"{b.first} x {b.second}",
-            "rubrics": ", ".join(_members(b, data.rubrics, families, halves)),
-            "rho": b.mean,
-            "n_pairs": b.n_pairs,
-        }
-        for b in blocks.values()
+        {"group": g.name, "rubrics": ", ".join(g.rubrics), "rho": g.block.mean, "n_pairs": g.block.n_pairs}
+        for g in found
     ]
     return Table(
         name="A8",
@@ -188,11 +215,11 @@ def correlation_table(ratings: Ratings, rubrics: Sequence[str]) -> Table:
         columns=("group", "rubrics", "rho", "n_pairs"),
         rows=tuple(rows),
         digits={"rho": 2},
-        notes=("over sessions that answer both rubrics; uncentred, so that the order of a and b does not matter",),
+        notes=(CORRELATION_NOTE,),
     )
 
 
-def _members(block: Block, rubrics: Sequence[str], families: Sequence[str], halves: Sequence[str]) -> list[str]:
+def _members(block: Block, rubrics: Sequence[str], families: Sequence[str], halves: Sequence[str]) -> tuple[str, ...]:
     if block.first != block.second:
-        return []
-    return [r for r, f, h in zip(rubrics, families, halves, strict=True) if block.first in (f, h)]
+        return ()
+    return tuple(r for r, f, h in zip(rubrics, families, halves, strict=True) if block.first in (f, h))

@@ -15,21 +15,26 @@ from vaeval_tasks.analysis.load.entities import Level, entity_names
 from vaeval_tasks.analysis.load.source import Source
 from vaeval_tasks.analysis.table import Table
 from vaeval_tasks.errors import EstimationError
-from vaeval_tasks.stats import Draws, mos, mos_ratings
+from vaeval_tasks.stats import Coverage, Draws, Interval, mos, mos_ratings
 from vaeval_tasks.store.schema import ModelConfig
 
 __all__ = [
     "COMMENT_COLUMNS",
+    "THEMES_TITLE",
     "CommentCluster",
     "Comments",
+    "ThemeRate",
     "cluster_table",
     "comment_clusters",
     "load_comments",
-    "theme_rows",
+    "model_theme_table",
+    "theme_rates",
+    "theme_sizes",
     "theme_table",
     "themes_json",
 ]
 
+THEMES_TITLE = "A9: theme mention rate by model, percent of its comments, 95 % intervals"
 COMMENT_COLUMNS = ("prompt", "config", "rater", "text")
 """What a plain file of comments holds."""
 
@@ -70,7 +75,7 @@ def load_comments(source: Source) -> Comments:
         other = sheet.column("other_config_id")
         keep &= np.array([not value for value in other.values])[other.codes]
     if not keep.any():
-        raise EstimationError(f"{sheet.path}: there is no comment on a single response")
+        raise EstimationError("there is no comment on a single response", path=sheet.path)
     return Comments(
         path=source.path,
         configs=config.names,
@@ -83,9 +88,23 @@ def load_comments(source: Source) -> Comments:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThemeRate:
+    """The share of an entity's comments that mention a theme, or are in a cluster."""
+
+    theme: str
+    entity: str
+    rate: float | None
+    interval: Interval
+    coverage: Coverage
+    """Its comments, and who wrote them on which prompts."""
+    reason: str
+    """Why there is no rate or no interval."""
+
+
 def _rates(
     comments: Comments, level: Level, names: Sequence[str], has: NDArray[np.bool_], draws: Draws
-) -> list[dict[str, Any]]:
+) -> tuple[ThemeRate, ...]:
     """Return the share of each entity's comments that have each of some marks, with its interval."""
     times = len(names)
     data = mos_ratings(
@@ -99,23 +118,20 @@ def _rates(
         levels=(0, 1),
     ).relabel(comments.entities(level))
     # the share of comments is the mean of 0/1 marks over comments: a MOS that is not averaged by sample first
-    return [
-        {
-            "theme": found.rubric,
-            "entity": found.entity,
-            "rate": found.mean,
-            "low": found.interval.low,
-            "high": found.interval.high,
-            "n_comments": found.coverage.n_ratings,
-            "n_raters": found.coverage.n_raters,
-            "n_prompts": found.coverage.n_prompts,
-            "reason": found.reason or found.interval.reason,
-        }
+    return tuple(
+        ThemeRate(
+            theme=found.rubric,
+            entity=found.entity,
+            rate=found.mean,
+            interval=found.interval,
+            coverage=found.coverage,
+            reason=found.reason or found.interval.reason,
+        )
         for found in mos(data, draws, pooled=True)
-    ]
+    )
 
 
-def theme_rows(comments: Comments, lexicon: Lexicon, level: Level, draws: Draws) -> list[dict[str, Any]]:
+def theme_rates(comments: Comments, lexicon: Lexicon, level: Level, draws: Draws) -> tuple[ThemeRate, ...]:
     """Return the share of each entity's comments that mention each theme.
 
     Themes overlap, so shares do not sum to 1. The denominator is the entity's non-empty comments.
@@ -135,7 +151,7 @@ class CommentCluster:
     size: int
     examples: tuple[str, ...]
     """The comments nearest to its centre."""
-    rates: tuple[dict[str, Any], ...]
+    rates: tuple[ThemeRate, ...]
     """Share of each entity's comments."""
 
 
@@ -158,7 +174,7 @@ def comment_clusters(
     try:
         vectors = vectorizer.fit_transform(comments.texts)
     except ValueError:
-        raise EstimationError(f"{comments.path}: the comments hold no words to cluster by") from None
+        raise EstimationError("the comments hold no words to cluster by", path=comments.path) from None
     model = KMeans(n_clusters=k, n_init=3, random_state=seed).fit(vectors)
     words = vectorizer.get_feature_names_out()
     distances = model.transform(vectors)
@@ -172,13 +188,60 @@ def comment_clusters(
         members = np.flatnonzero(model.labels_ == c)
         nearest = members[np.argsort(distances[members, c], kind="stable")]
         examples = tuple(dict.fromkeys(comments.texts[i] for i in nearest))[:3]
-        mine = tuple(row for row in rates if row["theme"] == name)
+        mine = tuple(one for one in rates if one.theme == name)
         out.append(CommentCluster(name=name, size=len(members), examples=examples, rates=mine))
     return tuple(out)
 
 
-def theme_table(rows: Sequence[dict[str, Any]]) -> Table:
+def _row(one: ThemeRate) -> dict[str, Any]:
+    return {
+        "theme": one.theme,
+        "entity": one.entity,
+        "rate": one.rate,
+        "low": one.interval.low,
+        "high": one.interval.high,
+        "n_comments": one.coverage.n_ratings,
+        "n_raters": one.coverage.n_raters,
+        "n_prompts": one.coverage.n_prompts,
+        "reason": one.reason,
+    }
+
+
+def model_theme_table(found: Sequence[ThemeRate], models: Sequence[str]) -> Table:
+    """Return table A9: theme rates in percent, three columns a model (rate and the ends of its interval)."""
+    cells = {(one.theme, one.entity): one for one in found}
+    rows = []
+    for theme in dict.fromkeys(one.theme for one in found):
+        row: dict[str, Any] = {"theme": theme}
+        for model in models:
+            one = cells.get((theme, model))
+            ends = (one.rate, one.interval.low, one.interval.high) if one else (None, None, None)
+            for name, value in zip((model, f"{model} low", f"{model} high"), ends, strict=True):
+                row[name] = None if value is None else 100 * value
+        rows.append(row)
+    return Table(
+        name="A9",
+        title=THEMES_TITLE,
+        columns=tuple(rows[0]),
+        rows=tuple(rows),
+        digits={c: 1 for c in rows[0] if c != "theme"},
+        notes=(theme_sizes(found, models),),
+    )
+
+
+def theme_sizes(found: Sequence[ThemeRate], models: Sequence[str]) -> str:
+    """Return in words how many comments each model has, by how many raters on how many prompts."""
+    sizes = {one.entity: one.coverage for one in found}
+    return "; ".join(
+        f"{m} {sizes[m].n_ratings:.0f} comments, {sizes[m].n_raters} raters, {sizes[m].n_prompts} prompts"
+        for m in models
+        if m in sizes
+    )
+
+
+def theme_table(found: Sequence[ThemeRate]) -> Table:
     """Return theme rates as one row a theme and entity."""
+    rows = [_row(one) for one in found]
     return Table(
         name="themes",
         title="Share of comments that mention a theme (themes overlap), 95 % intervals",
@@ -200,12 +263,13 @@ def cluster_table(groups: Sequence[CommentCluster]) -> Table:
     )
 
 
-def themes_json(comments: Comments, rows: Sequence[dict[str, Any]], groups: Sequence[CommentCluster]) -> dict[str, Any]:
+def themes_json(comments: Comments, found: Sequence[ThemeRate], groups: Sequence[CommentCluster]) -> dict[str, Any]:
     """Return themes and clusters as plain values."""
     return {
-        "rows": list(rows),
+        "rows": [_row(one) for one in found],
         "clusters": [
-            {"name": g.name, "size": g.size, "examples": list(g.examples), "rates": list(g.rates)} for g in groups
+            {"name": g.name, "size": g.size, "examples": list(g.examples), "rates": [_row(one) for one in g.rates]}
+            for g in groups
         ],
         "n_comments": len(comments.texts),
         "left_out": comments.left_out,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.store.schema import ModelConfig
 
-__all__ = ["Level", "default_level", "entity_names", "tells_models"]
+__all__ = ["ConfigParts", "Level", "config_parts", "default_level", "entity_names", "tells_models"]
 
 
 class Level(StrEnum):
@@ -21,12 +22,30 @@ class Level(StrEnum):
     thinking = "thinking"
 
 
-def _parts(name: str, configs: Mapping[str, ModelConfig]) -> tuple[str, str, str] | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigParts:
+    """What a configuration is made of."""
+
+    model: str
+    thinking: str
+    voice: str
+
+    def at(self, level: Level) -> str:
+        """Return the entity that the configuration counts as at a level above configurations."""
+        return {
+            Level.model: self.model,
+            Level.voice: f"{self.model}/{self.voice}",
+            Level.thinking: f"{self.model}/{self.thinking}",
+        }[level]
+
+
+def _parts(name: str, configs: Mapping[str, ModelConfig]) -> ConfigParts | None:
     if name in configs:
         config = configs[name]
-        return config.model, config.thinking, config.voice
+        return ConfigParts(model=config.model, thinking=config.thinking, voice=config.voice)
     parts = name.split("/")
-    return (parts[0], parts[1], parts[2]) if len(parts) == 3 and all(parts) else None
+    whole = len(parts) == 3 and all(parts)
+    return ConfigParts(model=parts[0], thinking=parts[1], voice=parts[2]) if whole else None
 
 
 def tells_models(names: Sequence[str], configs: Mapping[str, ModelConfig]) -> bool:
@@ -36,8 +55,29 @@ def tells_models(names: Sequence[str], configs: Mapping[str, ModelConfig]) -> bo
 
 def default_level(names: Sequence[str], configs: Mapping[str, ModelConfig]) -> Level:
     """Return ``model`` where the names tell of two models or more, else ``config``."""
-    models = {parts[0] if (parts := _parts(name, configs)) else None for name in names}
+    models = {parts.model if (parts := _parts(name, configs)) else None for name in names}
     return Level.model if None not in models and len(models) > 1 else Level.config
+
+
+def config_parts(names: Sequence[str], configs: Mapping[str, ModelConfig], path: str | Path) -> tuple[ConfigParts, ...]:
+    """Return model, thinking level and voice of each configuration.
+
+    Args:
+        names: configuration names as in the ratings.
+        configs: the run's configurations by id; other names are read as ``model/thinking/voice``.
+        path: the ratings, for messages.
+
+    Raises:
+        InputError: a name has no model, voice and thinking level.
+    """
+    out = []
+    for name in names:
+        parts = _parts(name, configs)
+        if parts is None:
+            said = f"{name!r} is not model/thinking/voice and no configs.yaml names it; use --by config"
+            raise InputError(said, path=path)
+        out.append(parts)
+    return tuple(out)
 
 
 def entity_names(
@@ -56,12 +96,4 @@ def entity_names(
     """
     if level is Level.config:
         return tuple(names)
-    out = []
-    for name in names:
-        parts = _parts(name, configs)
-        if parts is None:
-            said = f"{name!r} is not model/thinking/voice and no configs.yaml names it; use --by config"
-            raise InputError(said, path=path)
-        model, thinking, voice = parts
-        out.append({Level.model: model, Level.voice: f"{model}/{voice}", Level.thinking: f"{model}/{thinking}"}[level])
-    return tuple(out)
+    return tuple(parts.at(level) for parts in config_parts(names, configs, path))

@@ -1,4 +1,4 @@
-"""Mean opinion scores of single responses: loading, summaries, and tables A4 to A7."""
+"""Mean opinion scores of single responses: loading, and every entity's summary."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vaeval_tasks.errors import InputError
 from vaeval_tasks.stats import Draws, MosRatings, MosSummary, mos, mos_ratings
 from vaeval_tasks.store.schema import MOS_LEVELS, ModelConfig, Prompt
 
-__all__ = ["MOS_COLUMNS", "MosTable", "load_mos", "mos_rows", "mos_table"]
+__all__ = ["MOS_COLUMNS", "MosTable", "load_mos", "mos_rows", "mos_summaries", "mos_table"]
 
 MOS_COLUMNS = ("prompt", "config", "rater", "rubric", "score")
 """What a plain file of MOS ratings holds. ``rubric`` may be left out."""
@@ -80,8 +80,8 @@ def load_mos(source: Source) -> MosTable:
     )
 
 
-def _row(found: MosSummary, levels: Sequence[int]) -> dict[str, Any]:
-    shares = found.distribution or (None,) * len(levels)
+def _row(found: MosSummary) -> dict[str, Any]:
+    shares = found.distribution or (None,) * len(MOS_LEVELS)
     return {
         "rubric": found.rubric,
         "entity": found.entity,
@@ -92,12 +92,14 @@ def _row(found: MosSummary, levels: Sequence[int]) -> dict[str, Any]:
         "n_raters": found.coverage.n_raters,
         "n_prompts": found.coverage.n_prompts,
         "n_samples": found.n_samples,
-        **{f"share_{level}": share for level, share in zip(levels, shares, strict=True)},
+        **{f"share_{level}": share for level, share in zip(MOS_LEVELS, shares, strict=True)},
         "reason": found.reason or found.interval.reason,
     }
 
 
-def mos_rows(data: MosRatings, rubrics: Sequence[str], draws: Draws, *, pooled: bool = False) -> list[dict[str, Any]]:
+def mos_summaries(
+    data: MosRatings, rubrics: Sequence[str], draws: Draws, *, pooled: bool = False
+) -> tuple[MosSummary, ...]:
     """Return every entity's MOS, interval and distribution per rubric, best first.
 
     Args:
@@ -109,12 +111,17 @@ def mos_rows(data: MosRatings, rubrics: Sequence[str], draws: Draws, *, pooled: 
     keep = np.isin(data.rubric, [data.rubrics.index(r) for r in rubrics])
     found = mos(data.subset(keep), draws, pooled=pooled)
     by_rubric = [[s for s in found if s.rubric == rubric] for rubric in rubrics]
-    ordered = [s for group in by_rubric for s in sorted(group, key=lambda s: (-(s.mean or 0), s.entity))]
-    return [_row(s, data.levels) for s in ordered]
+    return tuple(s for group in by_rubric for s in sorted(group, key=lambda s: (-(s.mean or 0), s.entity)))
 
 
-def mos_table(rows: Sequence[dict[str, Any]]) -> Table:
-    """Return MOS rows as a table."""
+def mos_rows(found: Sequence[MosSummary]) -> list[dict[str, Any]]:
+    """Return the summaries as plain values."""
+    return [_row(summary) for summary in found]
+
+
+def mos_table(found: Sequence[MosSummary]) -> Table:
+    """Return the summaries as a table."""
+    rows = mos_rows(found)
     return Table(
         name="mos",
         title="Mean opinion score, 1 (bad) to 5 (excellent), 95 % intervals",

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from vaeval_tasks.analysis.load.entities import Level, default_level, entity_names
 from vaeval_tasks.analysis.load.measured import MeasuredMetric
@@ -38,7 +37,7 @@ from vaeval_tasks.analysis.predict.systems import (
 )
 from vaeval_tasks.stats import Draws, Resamples, bootstrap, fit_all, split_half
 
-__all__ = ["Combined", "Predictor", "Predictors", "predict", "words_about_width"]
+__all__ = ["Combined", "Predictor", "Predictors", "predict"]
 
 Floats = NDArray[np.float64]
 
@@ -105,39 +104,10 @@ class Predictors:
     rows: tuple[Predictor, ...]
     combined: tuple[Combined, ...]
     metrics: tuple[MeasuredMetric, ...]
-    words: tuple[str, ...]
-    """How far the numbers can be trusted, in sentences."""
+    n_systems: int
+    n_models: int
+    """Systems of one model are no independent evidence."""
     draws: Draws
-
-
-def words_about_width(n_systems: int, n_models: int, rows: Sequence[Predictor]) -> tuple[str, ...]:
-    """Return in words how wide the intervals are and why.
-
-    The bound is that of a correlation of n pairs: t / sqrt(n - 2 + t^2) with the 97.5 % quantile of n - 2 degrees.
-    """
-    out = [
-        f"{n_systems} systems of {n_models} models were compared; so few leave a correlation over systems uncertain."
-    ]
-    if n_models > 2:
-        quantile = float(stdtrit(n_models - 2, 0.975))
-        bound = quantile / np.sqrt(n_models - 2 + quantile**2)
-        out.append(
-            f"With {n_models} independent models, a rank correlation below about {bound:.2f} cannot be told from none."
-        )
-    widths = [
-        r.spearman.high - r.spearman.low for r in rows if r.spearman.low is not None and r.spearman.high is not None
-    ]
-    if widths:
-        out.append(
-            f"The 95 % intervals of Spearman's rho are {np.median(widths):.2f} wide in the middle case and "
-            f"{max(widths):.2f} at most, on a scale from -1 to 1."
-        )
-        clear = sum(r.spearman.low is not None and (r.spearman.low > 0 or (r.spearman.high or 0) < 0) for r in rows)
-        out.append(
-            f"{clear} of {len(rows)} intervals keep clear of 0; if no metric told anything, about "
-            f"{0.05 * len(rows):.1f} would."
-        )
-    return tuple(out)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,6 +257,7 @@ def predict(
         rows=tuple(rows),
         combined=tuple(combined),
         metrics=tuple(metrics),
-        words=words_about_width(len(study.resamples.entities), study.systems.models, rows),
+        n_systems=len(study.resamples.entities),
+        n_models=study.systems.models,
         draws=draws,
     )

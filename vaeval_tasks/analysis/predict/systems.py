@@ -1,4 +1,4 @@
-"""Does a metric rank systems as people do? Rank correlations with intervals from raters, prompts and models."""
+"""Automatic scores of systems: their means, and whether they rank systems as people do."""
 
 from __future__ import annotations
 
@@ -9,11 +9,24 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from vaeval_tasks.stats import Draws, Interval, Resamples
-from vaeval_tasks.stats.draws import lanes
+from vaeval_tasks.analysis.load.entities import Level, entity_names
+from vaeval_tasks.analysis.load.measured import MeasuredMetric
+from vaeval_tasks.analysis.load.ratings import Ratings
+from vaeval_tasks.scoring.metric import Direction
+from vaeval_tasks.stats import Draws, Interval, Resamples, percentile_interval
+from vaeval_tasks.stats.draws import Scheme, lanes
 from vaeval_tasks.stats.rank_correlation import rank_correlations
 
-__all__ = ["Correlation", "SystemDraws", "ceiling", "correlate", "metric_means", "system_draws"]
+__all__ = [
+    "Correlation",
+    "SystemDraws",
+    "SystemScore",
+    "ceiling",
+    "correlate",
+    "metric_means",
+    "system_draws",
+    "system_scores",
+]
 
 Floats = NDArray[np.float64]
 
@@ -76,6 +89,54 @@ def metric_means(values: Floats, entity: NDArray[np.int64], n_entities: int, wei
     total = weights @ np.where(known, values, 0.0) @ member
     count = weights @ known.astype(np.float64) @ member
     return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemScore:
+    """The mean of one metric over the scored responses of one system."""
+
+    metric: str
+    label: str
+    """Of the metric, on a page."""
+    direction: Direction
+    entity: str
+    mean: float | None
+    """None without a scored response."""
+    interval: Interval | None
+    """None where there is one prompt only."""
+    n_scored: int
+
+
+def system_scores(
+    ratings: Ratings, metrics: Sequence[MeasuredMetric], level: Level, draws: Draws
+) -> tuple[SystemScore, ...]:
+    """Return the mean of each metric per entity, with the interval of a prompt bootstrap.
+
+    A response without a score is left out of the mean and counted; it is never taken as 0.
+    """
+    names = entity_names(ratings.data.entities, ratings.configs, level, ratings.path)
+    shown = tuple(dict.fromkeys(names))
+    entity = np.array([shown.index(name) for name in names])
+    n_prompts = len(ratings.prompts)
+    plan = Draws(replicates=draws.replicates, seed=draws.seed, scheme=Scheme.prompt)
+    weights = lanes(plan, 0, plan.replicates, 1, n_prompts).prompt.T
+    out = []
+    for metric in metrics:
+        means = metric_means(metric.values, entity, len(shown), np.ones((1, n_prompts)))[0]
+        drawn = metric_means(metric.values, entity, len(shown), weights)
+        for i, name in enumerate(shown):
+            out.append(
+                SystemScore(
+                    metric=metric.name,
+                    label=metric.label,
+                    direction=metric.direction,
+                    entity=name,
+                    mean=float(means[i]) if np.isfinite(means[i]) else None,
+                    interval=percentile_interval(drawn[:, i]) if n_prompts > 1 else None,
+                    n_scored=int(np.isfinite(metric.values[:, entity == i]).sum()),
+                )
+            )
+    return tuple(out)
 
 
 def ceiling(split_half: float | None) -> float | None:

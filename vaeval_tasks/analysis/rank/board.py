@@ -72,6 +72,8 @@ class Unranked:
     rubric: str
     reason: str
     """Why its ratings have no finite ranking."""
+    note: str
+    """The same as a line that stands alone: it names the rubric."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +91,11 @@ class Board:
     notes: tuple[str, ...]
     """For a reader; what a program wants to know is in the other fields."""
     unranked: tuple[Unranked, ...] = ()
+
+    @property
+    def best_first(self) -> tuple[str, ...]:
+        """The entities by the first rubric."""
+        return tuple(row.entity for row in self.rows if row.rubric == self.rows[0].rubric)
 
     @property
     def method(self) -> str:
@@ -218,20 +225,22 @@ def rankable(
         ridge: as of the board.
     """
 
-    def why_not(some: Sequence[str]) -> str:
+    def why_not(some: Sequence[str]) -> EstimationError | None:
         try:
             fit_all(_ranked_data(ratings, level, some), engine=engine, ridge=ridge)
         except EstimationError as error:
-            return str(error)
-        return ""
+            return error
+        return None
 
     if not rubrics or not why_not(rubrics):
         return Rankable(groups=(tuple(rubrics),) if rubrics else (), unranked=())
-    reasons = {rubric: why_not([rubric]) for rubric in rubrics}
-    able = tuple(rubric for rubric, reason in reasons.items() if not reason)
+    errors = {rubric: why_not([rubric]) for rubric in rubrics}
+    able = tuple(rubric for rubric, error in errors.items() if not error)
     # a rubric that lacks an entity of another can be ranked alone but not beside it
     groups = (able,) if able and not why_not(able) else tuple((rubric,) for rubric in able)
-    left = tuple(Unranked(rubric=rubric, reason=reason) for rubric, reason in reasons.items() if reason)
+    left = tuple(
+        Unranked(rubric=rubric, reason=error.reason, note=str(error)) for rubric, error in errors.items() if error
+    )
     return Rankable(groups=groups, unranked=left)
 
 
@@ -250,7 +259,7 @@ def rank_able(
     """
     able = rankable(ratings, level, rubrics, engine=settings.engine, ridge=settings.ridge)
     if not able.groups:
-        raise EstimationError(able.unranked[0].reason)
+        raise EstimationError(able.unranked[0].note)
     boards = [rank(ratings, level=level, rubrics=group, settings=settings, progress=progress) for group in able.groups]
     return Board(
         level=level,
@@ -262,7 +271,7 @@ def rank_able(
         side=(),
         notes=(
             *dict.fromkeys(note for board in boards for note in board.notes),
-            *(one.reason for one in able.unranked),
+            *(one.note for one in able.unranked),
         ),
         unranked=able.unranked,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from vaeval_tasks.analysis.rank.board import Board, BoardRow
-from vaeval_tasks.analysis.table import Table
+from vaeval_tasks.analysis.table import Table, rank_range
 
 __all__ = ["board_table", "board_tables", "rank_text"]
 
@@ -14,9 +14,7 @@ _DIGITS = {"elo": 1, "low": 1, "high": 1}
 
 def rank_text(row: BoardRow) -> str | None:
     """Return the ranks an entity may hold: ``2`` or ``1-3``; None without intervals."""
-    if row.rank_low is None:
-        return None
-    return str(row.rank_low) if row.rank_low == row.rank_high else f"{row.rank_low}-{row.rank_high}"
+    return rank_range(row.rank_low, row.rank_high) or None
 
 
 def _row(row: BoardRow) -> dict[str, Any]:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from vaeval_tasks.analysis.load.entities import Level, entity_names
+from vaeval_tasks.analysis.load.entities import Level, config_parts, entity_names
 from vaeval_tasks.analysis.load.ratings import Ratings, restrict
 from vaeval_tasks.analysis.table import Table
-from vaeval_tasks.rubrics import BY_KEY
+from vaeval_tasks.rubrics import family_of
 from vaeval_tasks.stats import Draws, Margin, margins
 
-__all__ = ["ModelMargin", "head_to_head_table", "margin_table", "model_margins"]
+__all__ = ["ModelMargin", "head_to_head", "head_to_head_table", "margin_table", "model_margins"]
 
 THINKING_ORDER = ("none", "minimal", "low", "default", "medium", "high", "xhigh")
 """From least to most; a margin is that of the higher level over the lower."""
@@ -26,18 +26,21 @@ class ModelMargin:
     """How far one voice (or thinking level) of a model is ahead of another in direct comparisons."""
 
     model: str
+    first: str
+    """The voice or thinking level that the margin is in favour of."""
+    second: str
     margin: Margin
 
 
-def _ordered(names: Sequence[str], level: Level) -> list[str]:
-    """Return the variants of a model: voices as configured, thinking levels from the highest down."""
+def _ordered(variants: Mapping[str, str], level: Level) -> list[str]:
+    """Return the entities of a model's variants: voices as configured, thinking levels from the highest down."""
     if level is Level.voice:
-        return list(names)
+        return list(variants)
     known = {name: i for i, name in enumerate(THINKING_ORDER)}
-    return sorted(names, key=lambda name: -known.get(name.rpartition("/")[2], len(known)))
+    return sorted(variants, key=lambda entity: -known.get(variants[entity], len(known)))
 
 
-def model_margins(ratings: Ratings, level: Level, rubrics: Sequence[str], draws: Draws) -> list[ModelMargin]:
+def model_margins(ratings: Ratings, level: Level, rubrics: Sequence[str], draws: Draws) -> tuple[ModelMargin, ...]:
     """Return the margins between the voices or thinking levels of each model that has two or more.
 
     All rows between the two enter: voices are pooled over thinking levels and the other way round.
@@ -49,27 +52,31 @@ def model_margins(ratings: Ratings, level: Level, rubrics: Sequence[str], draws:
         draws: the bootstrap plan.
     """
     entities = ratings.data.entities
-    models = np.array(entity_names(entities, ratings.configs, Level.model, ratings.path))
-    variants = entity_names(entities, ratings.configs, level, ratings.path)
+    parts = config_parts(entities, ratings.configs, ratings.path)
+    models = np.array([p.model for p in parts])
+    names = entity_names(entities, ratings.configs, level, ratings.path)
+    shown = {n: p.voice if level is Level.voice else p.thinking for n, p in zip(names, parts, strict=True)}
     order = [c for c in ratings.configs if c in entities] or list(entities)
-    out = []
+    out: list[ModelMargin] = []
     for model in dict.fromkeys(models[entities.index(c)] for c in order):
-        within = dict.fromkeys(variants[entities.index(c)] for c in order if models[entities.index(c)] == model)
+        within = dict.fromkeys(names[entities.index(c)] for c in order if models[entities.index(c)] == model)
         both = (models[ratings.data.a] == model) & (models[ratings.data.b] == model)
         if len(within) < 2 or not both.any():
             continue
         present = set(np.unique(ratings.data.rubric[both]))
         asked = [r for r in rubrics if ratings.data.rubric_code(r) in present]
-        data = restrict(ratings.data.subset(both).relabel(variants), asked)
-        for a, b in combinations(_ordered([w for w in within if w in data.entities], level), 2):
-            out += [ModelMargin(model=str(model), margin=m) for m in margins(data, a, b, draws)]
-    return out
+        data = restrict(ratings.data.subset(both).relabel(names), asked)
+        present_ones = {w: shown[w] for w in within if w in data.entities}
+        for a, b in combinations(_ordered(present_ones, level), 2):
+            found = margins(data, a, b, draws)
+            out += [ModelMargin(model=str(model), first=shown[a], second=shown[b], margin=m) for m in found]
+    return tuple(out)
 
 
 def _row(m: Margin) -> dict[str, Any]:
     return {
         "rubric": m.rubric,
-        "family": BY_KEY[m.rubric].family.value if m.rubric in BY_KEY else "",
+        "family": family_of(m.rubric),
         "margin": m.margin,
         "low": m.interval.low,
         "high": m.interval.high,
@@ -90,15 +97,12 @@ _DIGITS = {"margin": 2, "low": 2, "high": 2, "win_rate": 2, "wins": 0, "losses":
 
 def margin_table(name: str, title: str, found: Sequence[ModelMargin]) -> Table:
     """Return margins as a table with an n.s. mark where the interval holds 0."""
-    rows = [
-        {"model": f.model, "a": f.margin.a.rpartition("/")[2], "b": f.margin.b.rpartition("/")[2], **_row(f.margin)}
-        for f in found
-    ]
+    rows = [{"model": f.model, "a": f.first, "b": f.second, **_row(f.margin)} for f in found]
     columns = tuple(rows[0]) if rows else ("model", "a", "b", "rubric", "margin", "low", "high")
     return Table(name=name, title=title, columns=columns, rows=tuple(rows), digits=_DIGITS)
 
 
-def head_to_head_table(ratings: Ratings, models: Sequence[str], rubrics: Sequence[str], draws: Draws) -> Table:
+def head_to_head(ratings: Ratings, models: Sequence[str], rubrics: Sequence[str], draws: Draws) -> tuple[Margin, ...]:
     """Return margin and win rate (ties excluded) of every two models that were compared, per rubric.
 
     Args:
@@ -108,7 +112,12 @@ def head_to_head_table(ratings: Ratings, models: Sequence[str], rubrics: Sequenc
         draws: the bootstrap plan.
     """
     data = restrict(ratings.at(Level.model), rubrics)
-    rows = [{"a": a, "b": b, **_row(m)} for a, b in combinations(models, 2) for m in margins(data, a, b, draws)]
+    return tuple(m for a, b in combinations(models, 2) for m in margins(data, a, b, draws))
+
+
+def head_to_head_table(found: Sequence[Margin]) -> Table:
+    """Return the margins between models as a table."""
+    rows = [{"a": m.a, "b": m.b, **_row(m)} for m in found]
     return Table(
         name="head_to_head",
         title="Margins between models, a less b in CMOS points, and win rates without ties",

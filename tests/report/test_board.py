@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from vaeval_tasks.analysis.study_tables import StudyTables, study_tables
+from vaeval_tasks.analysis.study_analysis import StudyAnalysis, StudyTables, study_tables
 from vaeval_tasks.cli import main
 from vaeval_tasks.report.render import anchor
 from vaeval_tasks.rubrics import BY_KEY, KEYS
@@ -39,14 +39,14 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     root = tmp_path_factory.mktemp("full")
     write_study(simulate(Shape(mos_per_sample=0.4), seed=2), root / "run")
 
-    def keep(*args: Any, **options: Any) -> StudyTables:
-        made = study_tables(*args, **options)
+    def keep(study: StudyAnalysis) -> StudyTables:
+        made = study_tables(study)
         for table in made.tables:
             table.write(root / "tables")
         return made
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("vaeval_tasks.report.study.study_tables", keep)
+        patch.setattr("vaeval_tasks.report.board.study_tables", keep)
         main(["report", str(root / "run"), "--out", str(root / "board.html"), *SIZES])
     return written(root / "tables", root / "board.html")
 
