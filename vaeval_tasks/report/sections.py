@@ -46,7 +46,7 @@ _MOST_MODELS = 27
 
 _DASH, _SPACE = "\u2060–\u2060", "\u00a0"
 """A dash between word joiners and a space, at which a line does not break."""
-_ENGINES = {Engine.ordinal: "Ordinal", Engine.massey: "Massey", Engine.bradley_terry: "Bradley-Terry"}
+_ENGINES = {Engine.ordinal: "Ordinal", Engine.massey: "Massey", Engine.fractional: "Fractional"}
 
 
 def _groups(study: StudyAnalysis) -> PageSection | None:
