@@ -60,7 +60,7 @@ def grid(
         name=name,
         title=title,
         columns=tuple(
-            GridColumn(head=column.head, digits=column.digits, numeric=any(row[i] is not None for row in numbers))
+            GridColumn(head=column.head, digits=column.digits, numeric=not any(isinstance(row[i], str) for row in rows))
             for i, column in enumerate(shown)
         ),
         rows=tuple(rows),
