@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from vaeval_tasks.analysis.study_tables import study_tables
 
-from vaeval_tasks.analysis.agree.agreement import agreement_rows
+from vaeval_tasks.analysis.agree.agreement import agreements
 from vaeval_tasks.analysis.agree.judged import judge_views
 from vaeval_tasks.analysis.load.entities import Level
 from vaeval_tasks.analysis.load.ratings import Ratings, load_ratings
 from vaeval_tasks.analysis.load.source import Duplicates, Source
-from vaeval_tasks.analysis.mos.opinions import load_mos, mos_rows
+from vaeval_tasks.analysis.mos.opinions import load_mos, mos_rows, mos_summaries
 from vaeval_tasks.analysis.rank.board import rank, rank_able
 from vaeval_tasks.analysis.rank.power import Plan, PowerSettings, expected_width
-from vaeval_tasks.analysis.rank.slices import slice_table
+from vaeval_tasks.analysis.rank.slices import slice_boards
+from vaeval_tasks.analysis.study_analysis import AnalysisSettings, StudyAnalysis, study_tables
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.hosts.evaluate import preference as hub
 from vaeval_tasks.simulate import Shape, simulate
@@ -198,7 +198,9 @@ def test_people_beside_a_judge_stand_as_on_the_board(study: Ratings) -> None:
 
 
 def test_tables_and_slices_are_ranks(small_run: Path, study: Ratings) -> None:
-    made = {t.name: t for t in study_tables(Source(path=small_run), resamples=20, splits=0, seed=1).tables}
+    settings = AnalysisSettings(resamples=20, splits=0, seed=1)
+    analysed = StudyAnalysis(source=Source(path=small_run), settings=settings)
+    made = {t.name: t for t in study_tables(analysed).tables}
     for name, level in (("board", Level.model), ("board_config", Level.config)):
         board = rank_able(study, level=level, rubrics=study.data.rubrics, settings=RankSettings(resamples=20, seed=1))
         shown = [(row["rubric"], row["entity"], row["elo"], row["low"], row["high"]) for row in made[name].rows]
@@ -206,9 +208,9 @@ def test_tables_and_slices_are_ranks(small_run: Path, study: Ratings) -> None:
     prompts = np.array([study.prompt_info[p].category == "advice" for p in study.prompts])
     part = study.subset(prompts[study.data.prompt])
     board = rank(part, level=Level.model, rubrics=["overall"], settings=RankSettings(ci=Ci.sandwich))
-    table = slice_table(study, ["overall"], Level.model, RankSettings())
-    advice = [row for row in table.rows if (row["field"], row["slice"]) == ("category", "advice")]
-    assert [(r["entity"], r["low"], r["high"]) for r in advice] == [(r.entity, r.low, r.high) for r in board.rows]
+    slices = slice_boards(study, ["overall"], Level.model, RankSettings())
+    (advice,) = [one for one in slices if (one.field, one.value) == ("category", "advice")]
+    assert advice.rows == board.rows
 
 
 def test_a_rubric_without_a_ranking_is_a_record_not_a_sentence(good_rows: list[Any], ratings_csv: Written) -> None:
@@ -219,7 +221,8 @@ def test_a_rubric_without_a_ranking_is_a_record_not_a_sentence(good_rows: list[A
     assert {row.rubric for row in board.rows} == {"overall"}
     (left,) = board.unranked
     assert left.rubric == "naturalness"
-    assert left.reason in board.notes
+    assert left.note == f"rubric 'naturalness': {left.reason}"
+    assert left.note in board.notes
     assert board.clusters[0].clusters is Clusters.two_way
 
 
@@ -245,7 +248,7 @@ def test_the_mos_module_is_vaeval_mos(tmp_path: Path, ratings_csv: Written) -> N
     path = ratings_csv(listed, ("prompt", "config", "rater", "score"))
     table = load_mos(Source(path=path, duplicates=Duplicates.keep))
     for pooled in (False, True):
-        found = mos_rows(table.data, ["overall"], Draws(replicates=80, seed=2), pooled=pooled)
+        found = mos_rows(mos_summaries(table.data, ["overall"], Draws(replicates=80, seed=2), pooled=pooled))
         module = hub.mos_result(rows, pooled=pooled, resamples=80, seed=2)
         shown = zip(*(module[k] for k in ("systems", "scores", "low", "high", "n_ratings", "n_samples")), strict=True)
         assert list(shown) == [
@@ -261,9 +264,10 @@ def test_the_agreement_module_is_vaeval_agree(ratings_csv: Written) -> None:
         for r in range(rng.integers(1, 4))
     ]
     path = ratings_csv(rows)
-    (found,) = agreement_rows(load_ratings(Source(path=path)), ["overall"])
+    found = agreements(load_ratings(Source(path=path)), ["overall"])[0].found
     given = {"unit": [r[0] for r in rows], "rater": [r[3] for r in rows], "score": [float(r[5]) for r in rows]}
     module = hub.agreement_result(given, mirrored=True)
-    names = (("rater_agreement", "alpha"), ("icc1", "icc"), ("ac2", "ac2"), ("n_units", "n_units"))
-    assert [module[ours] for ours, _ in names] == [pytest.approx(found[theirs]) for _, theirs in names]
-    assert module["n_skipped"] == found["n_single"]
+    theirs = (found.alpha.value, found.icc.value, found.ac.value, found.n_units)
+    ours = [module[name] for name in ("rater_agreement", "icc1", "ac2", "n_units")]
+    assert ours == [pytest.approx(value) for value in theirs]
+    assert module["n_skipped"] == found.n_single
