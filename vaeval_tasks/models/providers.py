@@ -211,7 +211,7 @@ _ALL = (
         target="vaeval_tasks.models.local.offline:OfflineModel",
         params=dict.fromkeys(("recogniser", "llm", "max_tokens")),
         required=(),
-        sessions=1,
+        sessions=2,
     ),
 )
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from vaeval_tasks.audio import Clip
 
-__all__ = ["RATE", "clock", "melody_up", "siren", "waltz", "with_noise"]
+__all__ = ["RATE", "clock", "knocks", "melody_down", "melody_up", "siren", "waltz", "with_noise"]
 
 RATE = 16_000
 """Hz."""
@@ -33,6 +33,11 @@ def melody_up() -> Clip:
     return _clip(np.concatenate([_note(hertz, 0.4) for hertz in (261.63, 293.66, 329.63, 349.23, 392.00)]))
 
 
+def melody_down() -> Clip:
+    """A falling scale of five notes, G4 to C4."""
+    return _clip(np.concatenate([_note(hertz, 0.4) for hertz in (392.00, 349.23, 329.63, 293.66, 261.63)]))
+
+
 def waltz() -> Clip:
     """Two bars of a waltz: one low note and two high ones."""
     bar = [_note(130.81, 0.35), _note(392.00, 0.35), _note(392.00, 0.35)]
@@ -53,6 +58,16 @@ def clock() -> Clip:
     tick = np.sin(2 * np.pi * 2500 * t) * np.exp(-300 * t)
     for start in range(0, len(samples) - len(tick), RATE // 2):
         samples[start : start + len(tick)] += tick
+    return _clip(samples)
+
+
+def knocks() -> Clip:
+    """Five knocks on wood, two a second."""
+    samples = np.zeros(int(2.7 * RATE))
+    t = _time(0.08)
+    knock = np.sin(2 * np.pi * 180 * t) * np.exp(-60 * t)
+    for start in range(0, 5 * RATE // 2, RATE // 2):
+        samples[start : start + len(knock)] += knock
     return _clip(samples)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from vaeval_tasks.hosts.lm_eval.model import SpeechLM
-from vaeval_tasks.models.local.offline import OfflineModel, offline_config
+from vaeval_tasks.models.local.offline import RECOGNISERS, OfflineModel, offline_config
 
 __all__ = ["OfflineLM"]
 
@@ -16,15 +16,12 @@ class OfflineLM(SpeechLM):
     Args:
         voice: of :func:`~vaeval_tasks.models.local.offline.offline_config`.
         recogniser: likewise.
-        threads: of :class:`~vaeval_tasks.models.local.offline.OfflineModel`.
         common: see :class:`~vaeval_tasks.hosts.lm_eval.model.SpeechLM`.
     """
 
-    def __init__(
-        self, *, voice: str = "joe", recogniser: str = "whisper-base", threads: int = 2, **common: Any
-    ) -> None:
-        self._model = OfflineModel(threads=threads)
-        super().__init__(config=offline_config(voice, recogniser), **common)
+    def __init__(self, *, voice: str = "joe", recogniser: str = RECOGNISERS[0], **common: Any) -> None:
+        self._model = OfflineModel()
+        super().__init__(config=offline_config(voice, recogniser), **{"concurrency": 2, **common})
 
     def open(self) -> OfflineModel:
         """Return the system; its parts load when first needed."""

@@ -1,8 +1,9 @@
-"""A real speech system that needs no network: recogniser, small language model, synthesiser.
+"""A real speech system that needs no network: recogniser, reader of pictures, small language model, synthesiser.
 
-It listens with Whisper base, thinks with SmolLM2 135M and speaks with Piper or flite. All weights come
-by ``vaeval weights pull offline``. It is small: it shows that the pipeline works, not what a good
-assistant can do. It does not see, and it answers in its own voice whatever the role's voice is.
+It listens with Whisper tiny.en or base, reads the text in pictures (RapidOCR), thinks with SmolLM2 135M and speaks with
+Piper, flite or Pico. Weights come by ``vaeval weights pull offline``. It is small: it shows that the pipeline works,
+not what a good assistant can do. Of a picture it sees the text only, and its name says so; it answers in its own voice
+whatever the role's voice is.
 """
 
 from __future__ import annotations
@@ -10,11 +11,15 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from vaeval_tasks.audio import read_audio
 from vaeval_tasks.errors import UnknownNameError
+from vaeval_tasks.models.local.reading import PictureReader
 from vaeval_tasks.models.local.voices import VOICES, Voice, open_voice
 from vaeval_tasks.models.protocol import Conversation, Reply, Turn
 from vaeval_tasks.services import weights
@@ -26,17 +31,18 @@ if TYPE_CHECKING:
 
 __all__ = ["RECOGNISERS", "SYSTEM_PROMPT", "OfflineModel", "offline_config"]
 
-SYSTEM_PROMPT = "You are a helpful voice assistant. Answer in one or two short spoken sentences."
-MAX_TOKENS = 72
-RECOGNISERS = ("whisper-base", "whisper-tiny.en")
+SYSTEM_PROMPT = "You are a helpful voice assistant. Answer in one short spoken sentence."
+MAX_TOKENS = 40
+RECOGNISERS = ("whisper-tiny.en", "whisper-base")
+NAME = "vaeval offline OCR"
 
 
-def offline_config(voice: str = "joe", recogniser: str = "whisper-base") -> ModelConfig:
+def offline_config(voice: str = "joe", recogniser: str = "whisper-tiny.en") -> ModelConfig:
     """Return the configuration of the offline system with a voice and a recogniser.
 
     Args:
-        voice: ``joe`` (Piper), or ``slt``, ``rms``, ``awb``, ``kal16`` (flite).
-        recogniser: the offline Whisper weights, ``whisper-base`` or ``whisper-tiny.en``.
+        voice: one of :data:`vaeval_tasks.models.local.voices.VOICES`.
+        recogniser: the offline Whisper weights, ``whisper-tiny.en`` or ``whisper-base``.
 
     Raises:
         UnknownNameError: there is no such voice or recogniser.
@@ -45,7 +51,7 @@ def offline_config(voice: str = "joe", recogniser: str = "whisper-base") -> Mode
         if name not in known:
             raise UnknownNameError(kind, name, known)
     return ModelConfig(
-        model="vaeval offline",
+        model=NAME,
         provider="offline",
         thinking="default" if recogniser == RECOGNISERS[0] else recogniser,
         voice=voice,
@@ -55,25 +61,26 @@ def offline_config(voice: str = "joe", recogniser: str = "whisper-base") -> Mode
 
 
 class OfflineModel:
-    """Listens, thinks and speaks on this machine's processor, one request at a time. Parts load when first needed.
+    """Listens, reads, thinks and speaks on this machine's processor. Parts load when first needed.
 
-    Args:
-        threads: processor threads of the language model.
+    Each part does one thing at a time and with one thread, so that the same request gives the same answer; two requests
+    at once keep two cores busy.
     """
 
-    sees = False
+    sees = True
 
-    def __init__(self, threads: int = 2) -> None:
-        self.threads = threads
-        self._voices: dict[str, Voice] = {}
+    def __init__(self) -> None:
         self._ears: dict[str, WhisperRecogniser] = {}
+        self._heard: dict[tuple[str, str, int], str] = {}
+        self._voices: dict[str, Voice] = {}
         self._llm: LocalLLM | None = None
-        self._turn = Lock()
+        self._hearing, self._reading, self._thinking, self._speaking = Lock(), Lock(), Lock(), Lock()
 
     async def respond(self, conversation: Conversation, config: ModelConfig) -> Reply:
-        """Transcribe the last turn, continue the chat and speak the answer in the configuration's voice.
+        """Transcribe the last turn, read its pictures, continue the chat and speak in the configuration's voice.
 
         Raises:
+            InputError: a picture is none.
             UnknownNameError: there is no such voice.
             MissingWeightsError: the offline weights were not pulled.
             MissingDependencyError: the ``offline`` extra or a voice's program is not installed.
@@ -89,21 +96,17 @@ class OfflineModel:
         self._voices, self._llm = {}, None
 
     def _respond(self, conversation: Conversation, config: ModelConfig) -> Reply:
-        with self._turn:  # one processor, one language model, one program a voice
-            return self._answer(conversation, config)
-
-    def _answer(self, conversation: Conversation, config: ModelConfig) -> Reply:
         started = time.monotonic()
         heard = self._hear(conversation.turns[-1], config)
         system = _without_audio_mark(conversation.system_prompt) or config.system_prompt or SYSTEM_PROMPT
-        earlier = [
-            {"role": turn.role, "content": turn.text or self._hear(turn, config)} for turn in conversation.turns[:-1]
-        ]
-        messages = [{"role": "system", "content": system}, *earlier, {"role": "user", "content": heard}]
-        limit = int(config.params.get("max_tokens", MAX_TOKENS))
-        text = _spoken(self._mind().chat(messages, max_tokens=limit, seed=conversation.seed))
+        messages = [{"role": "system", "content": system}]
+        for turn in conversation.turns:
+            words = turn.text or self._hear(turn, config)
+            messages.append({"role": turn.role, "content": "\n".join([*self._read(turn.images), words])})
+        text = self._think(messages, config, conversation.seed)
         thought = time.monotonic()
-        audio = self._voice(config.voice).say(text)
+        with self._speaking:
+            audio = self._voice(config.voice).say(text)
         spoke = len(audio.samples) > 0
         return Reply(
             status=ResponseStatus.ok if spoke else ResponseStatus.empty,
@@ -118,19 +121,40 @@ class OfflineModel:
 
     def _hear(self, turn: Turn, config: ModelConfig) -> str:
         name = str(config.params.get("recogniser", RECOGNISERS[0]))
-        if name not in self._ears:
-            from vaeval_tasks.metrics.asr import WhisperRecogniser
-
-            self._ears[name] = WhisperRecogniser(name)
-        heard = [self._ears[name].hear(read_audio(path)) for path in turn.audio]
+        heard = [self._transcript(name, path) for path in turn.audio]
         return " ".join(words for words in heard if words)
 
-    def _mind(self) -> LocalLLM:
-        if self._llm is None:
-            from vaeval_tasks.models.local.llm import LocalLLM
+    def _transcript(self, name: str, path: Path) -> str:
+        """Return what a recogniser hears in a file; configurations that share it hear each file once."""
+        key = (name, str(path), path.stat().st_mtime_ns)
+        with self._hearing:
+            if key not in self._heard:
+                if name not in self._ears:
+                    from vaeval_tasks.metrics.asr import WhisperRecogniser
 
-            self._llm = LocalLLM(weights.offline("smollm2-135m"), threads=self.threads)
-        return self._llm
+                    self._ears[name] = WhisperRecogniser(name)
+                self._heard[key] = self._ears[name].hear(read_audio(path))
+            return self._heard[key]
+
+    @cached_property
+    def _eyes(self) -> PictureReader:
+        return PictureReader()
+
+    def _read(self, pictures: Sequence[Path]) -> list[str]:
+        """Return a line for each picture: the text in it."""
+        with self._reading:
+            found = [self._eyes.read(path) for path in pictures]
+        names = ["The picture"] if len(found) == 1 else [f"Picture {i}" for i in range(1, len(found) + 1)]
+        return [f"{name} says: {'; '.join(text) or 'nothing'}." for name, text in zip(names, found, strict=True)]
+
+    def _think(self, messages: Sequence[dict[str, str]], config: ModelConfig, seed: int) -> str:
+        with self._thinking:
+            if self._llm is None:
+                from vaeval_tasks.models.local.llm import LocalLLM
+
+                self._llm = LocalLLM(weights.offline("smollm2-135m"), threads=1)
+            limit = int(config.params.get("max_tokens", MAX_TOKENS))
+            return _spoken(self._llm.chat(messages, max_tokens=limit, seed=seed))
 
     def _voice(self, name: str) -> Voice:
         if name not in self._voices:

@@ -1,7 +1,8 @@
-"""Synthetic voices that need no network: Piper and flite, each run as a separate program.
+"""Synthetic voices that need no network: Piper, flite and Pico, each run as a separate program.
 
-Piper is GPL-3: it is started as a program and never imported. Its voice ``joe`` comes with
-``vaeval weights pull offline``. flite (Debian package ``flite``) carries its voices.
+Piper is GPL-3: it is started as a program and never imported. Its voice ``joe`` comes with ``vaeval weights pull
+offline``. flite (Debian package ``flite``) carries its voices. Pico (SVOX, Apache-2.0) comes with the ``offline`` extra
+on x86-64 Linux, so that there is a voice where nothing else was installed.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Protocol
@@ -19,11 +21,18 @@ from vaeval_tasks.audio import Clip, read_audio
 from vaeval_tasks.errors import MissingDependencyError, ServiceError, UnknownNameError
 from vaeval_tasks.services import weights
 
-__all__ = ["VOICES", "FliteVoice", "PiperVoice", "Voice", "open_voice"]
+__all__ = ["VOICES", "FliteVoice", "PicoVoice", "PiperVoice", "Voice", "installed_voices", "open_voice"]
 
 FLITE = ("slt", "rms", "awb", "kal16")
 PIPER = {"joe": "piper-joe"}
-VOICES: tuple[str, ...] = (*PIPER, *FLITE)
+PICO = {"pico-us": "en-US", "pico-gb": "en-GB"}
+VOICES: tuple[str, ...] = (*PIPER, *FLITE, *PICO)
+"""Every voice, the best first."""
+
+_PICO_PROGRAM = (
+    "import sys; from py_nanotts import NanoTTS; "
+    "sys.stdout.buffer.write(NanoTTS().speak(sys.stdin.read(), voice=sys.argv[1]))"
+)
 
 
 class Voice(Protocol):
@@ -41,7 +50,7 @@ class Voice(Protocol):
 
 
 def open_voice(name: str) -> Voice:
-    """Return a voice by its name: ``joe`` (Piper), or ``slt``, ``rms``, ``awb``, ``kal16`` (flite).
+    """Return a voice by its name, one of :data:`VOICES`.
 
     Raises:
         UnknownNameError: there is no such voice.
@@ -51,7 +60,26 @@ def open_voice(name: str) -> Voice:
         return PiperVoice(name)
     if name in FLITE:
         return FliteVoice(name)
+    if name in PICO:
+        return PicoVoice(name)
     raise UnknownNameError("offline voice", name, VOICES)
+
+
+def installed_voices() -> tuple[str, ...]:
+    """Return the voices whose programs are here, the best first; nothing is started. Weights are another matter."""
+    found: list[str] = []
+    if _piper() is not None:
+        found += PIPER
+    if shutil.which("flite") is not None:
+        found += FLITE
+    if find_spec("py_nanotts") is not None:
+        found += PICO
+    return tuple(found)
+
+
+def _piper() -> str | None:
+    # beside this Python first: a virtual environment need not be activated
+    return shutil.which("piper", path=str(Path(sys.executable).parent)) or shutil.which("piper")
 
 
 class FliteVoice:
@@ -77,12 +105,34 @@ class FliteVoice:
         """Do nothing: no program is left running."""
 
 
+class PicoVoice:
+    """One of Pico's voices at 16 kHz. A process for each text: within one, Pico's noise goes on from text to text."""
+
+    def __init__(self, name: str) -> None:
+        if find_spec("py_nanotts") is None:
+            raise MissingDependencyError(f"the offline voice {name!r}", "py-nanotts", extra="offline")
+        self.name = name
+
+    def say(self, text: str) -> Clip:
+        """Speak ``text`` at 16 kHz."""
+        if not any(c.isalnum() for c in text):
+            return Clip.from_pcm16(b"", 16_000)
+        command = [sys.executable, "-c", _PICO_PROGRAM, PICO[self.name]]
+        done = subprocess.run(command, input=text.encode(), capture_output=True, timeout=120, check=False)
+        if done.returncode != 0:
+            reason = done.stderr.decode("utf-8", "replace").strip()[-200:]
+            raise ServiceError(f"pico could not speak with the voice {self.name!r}: {reason}")
+        return Clip.from_pcm16(done.stdout, 16_000)
+
+    def close(self) -> None:
+        """Do nothing: no program is left running."""
+
+
 class PiperVoice:
     """A Piper voice in one program that stays open: a line of text in, one WAV file out."""
 
     def __init__(self, name: str) -> None:
-        # beside this Python first: a virtual environment need not be activated
-        program = shutil.which("piper", path=str(Path(sys.executable).parent)) or shutil.which("piper")
+        program = _piper()
         if program is None:
             raise MissingDependencyError(f"the offline voice {name!r}", "piper-tts")
         self.name = name
