@@ -34,7 +34,7 @@ _SENDS_TO_HELP = re.compile(
 _GOES_ON = re.compile(
     r"^(?:still|but|however|that said|anyway|now|unofficially|between us|having said that|if you (?:really|must)|"
     r"here(?:'s| is)|(?:first|next|then|after that|finally|step)\b|"
-    r"(?:you (?:can|could|should|need to|will need|just|want to)|just|try|take|use|mix|hold|cut|get|buy|add|put|open|"
+    r"(?:you (?:can|could|should|need|will need|just|want to)|just|try|take|use|mix|hold|cut|get|buy|add|put|open|"
     r"pull|push|find|make|start|connect|grab|heat|pour|insert|wait|choose|pick|write|say|tell (?:them|him|her)|send|"
     r"break|remove|slide|wear|go)\b)"
 )
