@@ -36,13 +36,14 @@ def modified_wer(prediction: str, reference: str) -> float:
         prediction: the response's own text.
         reference: the transcript of its audio. The measure is symmetric.
     """
-    from rapidfuzz.distance import Levenshtein
+    import jiwer
 
     a, b = _bare(prediction), _bare(reference)
     longer = max(len(a), len(b))
     if min(len(a), len(b)) < SHORT:
         return float(longer > SHORT)
-    return float(Levenshtein.distance(a, b) / longer)
+    edits = jiwer.process_characters(a, b)
+    return float((edits.substitutions + edits.deletions + edits.insertions) / longer)
 
 
 def modified_wers(predictions: Sequence[str], references: Sequence[str]) -> list[float]:

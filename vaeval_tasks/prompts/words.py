@@ -51,13 +51,10 @@ def compare(script: str, transcript: str) -> Compared:
         script: it must have a word.
         transcript: may be empty.
     """
-    from rapidfuzz.distance import Levenshtein
+    import jiwer
 
-    wanted, heard = plain_words(script), plain_words(transcript)
-    missing = 0
-    for tag, position, _ in reversed(Levenshtein.editops(wanted, heard).as_list()):
-        if tag != "delete" or position != len(wanted) - 1 - missing:
-            break
-        missing += 1
-    distance = Levenshtein.distance(wanted, heard)
-    return Compared(wer=distance / len(wanted), missing_end=missing, words=len(wanted))
+    edits = jiwer.process_words(" ".join(plain_words(script)), " ".join(plain_words(transcript)))
+    words = len(edits.references[0])
+    last = edits.alignments[0][-1]
+    missing = last.ref_end_idx - last.ref_start_idx if last.type == "delete" else 0
+    return Compared(wer=edits.wer, missing_end=missing, words=words)
