@@ -1,4 +1,7 @@
+from pathlib import Path
+
 import pytest
+import yaml
 
 from vaeval_tasks.errors import UnknownNameError
 from vaeval_tasks.metrics.backends import JudgeItem
@@ -138,3 +141,18 @@ def test_an_unknown_task_is_refused():
 def test_repeating_both_alternatives_of_the_question_is_no_answer(answer, value):
     scored = verdict(answer, "A clock", question="What do you hear, a clock or a dog?")
     assert scored.value == value
+
+
+def test_few_verdicts_are_false_on_answers_that_were_written_without_the_rules():
+    """635 answers, half of them made to mislead. A rule may say that it cannot tell; it may hardly ever be wrong."""
+    entries = yaml.safe_load((Path(__file__).parent / "data" / "rules_answers.yaml").read_text(encoding="utf-8"))
+    false, judged = [], 0
+    for entry in entries:
+        scored = verdict(
+            str(entry["answer"]), *map(str, entry["references"]), question=str(entry["question"]), task=entry["task"]
+        )
+        judged += scored.value is not None
+        if scored.value is not None and bool(scored.value) != entry["right"]:
+            false.append(entry["answer"])
+    assert len(false) <= 0.02 * len(entries), false
+    assert judged >= 0.35 * len(entries)

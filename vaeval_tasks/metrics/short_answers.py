@@ -36,6 +36,12 @@ _CLASSES: tuple[frozenset[str], ...] = tuple(
         "faster slower",
         "true false",
         "morning afternoon evening night",
+        "violin piano guitar drum drums flute trumpet harp cello saxophone organ clarinet banjo accordion keyboard",
+        "jazz rock blues pop classical country metal reggae folk techno opera",
+        "dog cat bird horse cow pig sheep lion tiger elephant whale mouse duck frog wolf bear goat rooster owl",
+        "mercury venus earth mars jupiter saturn uranus neptune pluto",
+        "mother father brother sister son daughter wife husband uncle aunt cousin grandmother grandfather friend boss",
+        "hydrogen oxygen nitrogen carbon helium iron gold silver copper lead",
     )
 )
 _ALIKE = ({"gray", "grey"}, {"autumn", "fall"}, {"yes", "yeah", "yep"}, {"no", "nope"}, {"man", "male"},
@@ -43,6 +49,39 @@ _ALIKE = ({"gray", "grey"}, {"autumn", "fall"}, {"yes", "yeah", "yep"}, {"no", "
           {"down", "downward", "downwards", "falling", "falls"}, {"quieter", "softer"})  # fmt: skip
 _NEGATIONS = {"not", "never", "isn't", "aren't", "wasn't", "weren't", "neither", "nor", "without", "don't", "doesn't",
               "didn't", "can't", "cannot"}  # fmt: skip
+_TURNS = frozenset(
+    (
+        "but although though however while whereas except unless than before after almost nearly opposite unlike "
+        "instead rather or either maybe perhaps might could would may probably possibly something some many most "
+        "often usually followed together which who lower higher less more fewer over under about actually sorry wait "
+        "no not never isn't aren't wasn't weren't don't doesn't didn't can't cannot won't without neither nor used "
+        "other another between both until since order next near beside behind above below"
+    ).split()
+)
+"""Words that turn what stands around them: with one a rule cannot tell, unless question or reference has it too."""
+_PLAIN = frozenset(
+    (
+        "a an the it it's its is are was were be been i i'm think believe say says said hear heard see that that's "
+        "this there there's they they're he she he's she's his her we you your my their our of in on at to for from "
+        "by with as and so will has have had do does did answer correct right one would sure yes well okay sounds "
+        "like looks called name named left total altogether exactly just only per each every up out what where when "
+        "how if"
+    ).split()
+)
+"""Words that add nothing to an answer."""
+_OPPOSITES = tuple(
+    frozenset(pair.split())
+    for pair in (
+        "open closed", "opens closes", "open closes", "opens closed", "first last", "louder quieter", "taller shorter",
+        "bigger smaller", "larger smaller", "higher lower", "faster slower", "begin end", "begins ends", "start end",
+        "starts ends", "arrive leave", "arrives leaves", "enters leaves", "biggest smallest", "largest smallest",
+        "tallest shortest", "highest lowest", "longest shortest", "oldest youngest", "older younger", "most least",
+        "loudest quietest", "fastest slowest", "buy sell", "bought sold", "win lose", "won lost", "early late",
+    )
+)  # fmt: skip
+"""An answer with the opposite of a word of the question may speak of the other thing."""
+_NEW_WORDS = 3
+"""With more new words than that around it, a reference of words may stand in another statement."""
 _UNKNOWN = re.compile(
     r"\bi (?:really |just )?(?:do not|don't|can't|cannot|could not|couldn't|am not able to|was not able to) "
     r"(?:really )?(?:know|tell|say|hear|understand|see|answer|determine|identify|find)\b|\bi have no idea\b|"
@@ -50,6 +89,8 @@ _UNKNOWN = re.compile(
     r"\bas an ai\b|\bplease (?:provide|clarify|repeat)\b"
 )
 _EITHER = re.compile(r"\b(?:or|either|maybe|perhaps|could be|might be|possibly)\b")
+_YES_NO = frozenset(("yes", "no", "yeah", "yep", "nope", "true", "false"))
+_LETTER = re.compile(r"^\(?([A-Ja-j])\)?(?:[.):]\s*(.*))?$", re.DOTALL)
 _OPTION = re.compile(r"(?:^|[\s(])([A-J])\s?[.):,]\s*(.+?)(?=[\s(]+[A-J]\s?[.):,]\s|$)", re.DOTALL)
 _STATED = (
     re.compile(r"^\W*([A-Ja-j])\W*$"),
@@ -65,20 +106,20 @@ def judge_short_answer(question: str, reference: str, answer: str) -> Scored:
 
     Args:
         question: what was asked, with the options it reads out.
-        reference: the right answer: a few words, or the letter of an option.
+        reference: the right answer: a few words, or the letter of an option, with or without its text.
         answer: what was said.
     """
-    if not tokens(answer):
-        return Scored(value=0.0, detail="says nothing")
     choices = options(question)
-    letter = reference.strip(" .()").upper()
-    if len(letter) == 1 and "A" <= letter <= "J":
-        return _chosen(answer, letter, choices)
-    wanted = tokens(reference)
+    if not tokens(answer) and not (choices and stated_letters(answer)):
+        return Scored(value=0.0, detail="says nothing")
+    named = _LETTER.match(plain(reference).strip())
+    if named and (not named[2] or choices):
+        return _chosen(answer, named[1].upper(), choices)
+    wanted = tokens(re.sub(r"^\s*[a-zA-Z]\s*=\s*", "", plain(reference)))
     if not 0 < len(wanted) <= LONGEST_REFERENCE:
         return _cannot(f"a reference of {len(wanted)} words")
-    letter = next((name for name, text in choices.items() if places(tokens(text), wanted) and len(text) < 80), "")
-    if letter and stated_letters(answer):
+    letter = next((name for name, text in choices.items() if tokens(text) == wanted), "")
+    if letter:
         return _chosen(answer, letter, choices)
     return _said(question, wanted, reference, answer)
 
@@ -88,21 +129,75 @@ def _cannot(why: str) -> Scored:
 
 
 def _said(question: str, wanted: Sequence[Token], reference: str, answer: str) -> Scored:
-    said = tokens(answer)
+    said, asked = tokens(answer), tokens(question)
     hits = places(said, wanted)
     affirmed = [hit for hit in hits if not _negated(said, hit.start)]
     if hits and not affirmed:
         return _cannot(f"denies {reference!r}")
-    rivals = _rivals(question, wanted, said, {i for hit in hits for i in hit})
+    inside = {i for hit in hits for i in hit}
+    rivals = _rivals(asked, wanted, said, inside)
+    turned = _turned(asked, wanted, said)
     if affirmed:
         if rivals and not _settled(answer, wanted):
             return _cannot(f"says {reference!r} and {_text(rivals[0])!r}")
+        if why := turned or _elsewhere(asked, wanted, said, affirmed):
+            return _cannot(f"says {reference!r}, but {why}")
         return Scored(value=1.0, detail=f"says {reference!r}")
-    if rivals:
-        return Scored(value=0.0, detail=f"says {_text(rivals[0])!r}, not {reference!r}")
-    if _UNKNOWN.search(plain(answer).lower()):
+    if _UNKNOWN.search(plain(answer).lower()) and not rivals:
         return Scored(value=0.0, detail="says that it cannot answer")
-    return _cannot(f"neither says {reference!r} nor another answer of its kind")
+    if rivals and not turned and _comparable(wanted, said, rivals):
+        return Scored(value=0.0, detail=f"says {_text(rivals[0])!r}, not {reference!r}")
+    return _cannot(f"neither says {reference!r} nor plainly another answer of its kind")
+
+
+def _turned(asked: Sequence[Token], wanted: Sequence[Token], said: Sequence[Token]) -> str:
+    """Return why a word may turn what is said, empty where none does."""
+    known = {str(t.value) for t in (*asked, *wanted)}
+    new = {str(t.value) for t in said} - known
+    turning = {word for word in new if word in _TURNS or any(word in pair and pair & known for pair in _OPPOSITES)}
+    return f"{min(turning)!r} may turn it" if turning else ""
+
+
+def _elsewhere(asked: Sequence[Token], wanted: Sequence[Token], said: Sequence[Token], hits: Sequence[range]) -> str:
+    """Return why a reference that was said may belong to another statement, empty where it hardly can."""
+    numbers = (TokenKind.number, TokenKind.ordinal, TokenKind.time)
+    if any(t.kind in numbers for t in wanted):
+        later = [t for t in said[hits[-1].stop :] if t.kind in numbers and not (t.value == 1 and not t.written)]
+        if later:
+            return "another number follows"
+        counted = said[hits[-1].stop] if hits[-1].stop < len(said) else None
+        if wanted[-1].kind is not TokenKind.number or counted is None or counted.kind is not TokenKind.word:
+            return ""
+        fits = not asked or counted.apart or counted.value in _PLAIN or any(counted.same(a) for a in asked)
+        return "" if fits else f"it counts {counted.value}"
+    if len(wanted) == 1 and wanted[0].value in _YES_NO:
+        at = hits[0].start
+        alone = at == 0 and (len(said) == 1 or said[1].apart)
+        return "" if alone else "it does not stand alone"
+    known = {str(t.value) for t in asked} | _PLAIN
+    covered = {i for hit in hits for i in hit}
+    new = [t for i, t in enumerate(said) if i not in covered and t.kind is TokenKind.word and t.value not in known]
+    new = [t for t in new if not any(t.same(a) for a in asked)]
+    return f"{len(new)} other words stand around it" if len(new) > _NEW_WORDS else ""
+
+
+def _comparable(wanted: Sequence[Token], said: Sequence[Token], rivals: Sequence[Token]) -> bool:
+    """Whether a rival number can be told apart from the reference: same unit, both whole, no digits run together."""
+    numbers = [t for t in wanted if t.kind in (TokenKind.number, TokenKind.ordinal)]
+    if not numbers:
+        return True
+    if any(t.same(n) for t in said for n in numbers):
+        return False
+    whole_year = Fraction(numbers[0].value) > 1000
+    if whole_year and any(Fraction(numbers[0].value) % 100 == r.value for r in rivals):  # '98
+        return False
+    units = [t for t in wanted if t.kind is TokenKind.word]
+    if units and len(said) > 1 and not all(any(t.same(u) for t in said) for u in units):
+        return False
+    whole = [Fraction(t.value).denominator == 1 for t in rivals if t.kind is TokenKind.number]
+    if Fraction(numbers[0].value).denominator != 1 and any(whole):
+        return False
+    return len(numbers) == 1 and len(rivals) == 1 and len(_digits(numbers)) < 5
 
 
 def _text(token: Token) -> str:
@@ -118,6 +213,7 @@ def places(said: Sequence[Token], wanted: Sequence[Token]) -> list[range]:
         range(i, i + size)
         for i in range(len(said) - size + 1)
         if all(a.same(b) or _alike(a, b) for a, b in zip(said[i : i + size], wanted, strict=True))
+        and not any(t.apart and t.kind is TokenKind.word for t in said[i + 1 : i + size])
     ]
     if size == 1 and wanted[0].kind is TokenKind.time:
         found += _spelt_times(said, wanted[0])
@@ -166,31 +262,31 @@ def _negated(said: Sequence[Token], at: int) -> bool:
     return bool(_NEGATIONS & set(before)) or (bool(before) and before[-1] == "no")
 
 
-def _rivals(question: str, wanted: Sequence[Token], said: Sequence[Token], hits: set[int]) -> list[Token]:
+def _rivals(asked: Sequence[Token], wanted: Sequence[Token], said: Sequence[Token], hits: set[int]) -> list[Token]:
     """Return what was said of the kind of the reference, other than it, affirmed, and not taken from the question.
 
     Args:
-        question: what was asked.
+        asked: the question.
         wanted: the reference.
         said: the answer.
         hits: where the answer says the reference.
     """
-    asked = tokens(question)
-    offered = _alternatives(asked)
+    offered = _alternatives(asked) if any(a.same(w) for a in asked for w in wanted) else []
     out = []
     for i, token in enumerate(said):
         if i in hits or any(token.same(w) or _alike(token, w) for w in wanted) or _negated(said, i):
             continue
         named = any(token.same(o) for o in offered)
         given = any(token.same(a) for a in asked) and not named
-        if (_of_a_kind(token, wanted) and not given) or (named and any(w.same(o) for w in wanted for o in offered)):
+        if named or (_of_a_kind(token, wanted) and not given):
             out.append(token)
     return out
 
 
 def _alternatives(asked: Sequence[Token]) -> list[Token]:
-    """Return the words on either side of each *or*: ``a siren or a bell`` gives siren and bell."""
-    return [asked[j] for i in range(1, len(asked) - 1) if asked[i].value == "or" for j in (i - 1, i + 1)]
+    """Return what a question that names its own answer offers: the words around *or*, else all that are no fillers."""
+    around = [asked[j] for i in range(1, len(asked) - 1) if asked[i].value == "or" for j in (i - 1, i + 1)]
+    return around or [t for t in asked if t.kind is TokenKind.word and t.value not in _PLAIN and len(str(t.value)) > 2]
 
 
 def _of_a_kind(token: Token, wanted: Sequence[Token]) -> bool:
@@ -239,6 +335,8 @@ def stated_letters(answer: str) -> set[str]:
 
 def _chosen(answer: str, letter: str, choices: dict[str, str]) -> Scored:
     """Compare the option an answer names, by letter or by its text, with the right one."""
+    if any(t.value in ("no", "not", "or", "but") for t in tokens(answer)) and not stated_letters(answer):
+        return _cannot("it says no, not, or or but")
     named = stated_letters(answer)
     if not named and choices:
         said = tokens(answer)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 
@@ -34,6 +34,8 @@ class Token:
     """The word in lower case; the number; or the minutes since midnight."""
     written: str = ""
     """The digits of a number as they stood, since leading zeros matter in a telephone number; ``am`` or ``pm``."""
+    apart: bool = False
+    """Whether a comma, colon or the end of a sentence stands before it."""
 
     def same(self, other: Token) -> bool:
         """Whether the two mean the same: a number and its ordinal, a word and its plural, a time with or without pm."""
@@ -65,6 +67,13 @@ _PARTS = {"half": 2, "halves": 2, "third": 3, "thirds": 3, "quarter": 4, "quarte
           "fifths": 5, "sixths": 6, "eighth": 8, "eighths": 8, "tenth": 10, "tenths": 10}  # fmt: skip
 _ARTICLES = {"a", "an", "the"}
 _MONEY = {"$": "dollars", "£": "pounds", "€": "euros"}
+_HUNDREDTHS = {"cent": "dollars", "cents": "dollars", "pence": "pounds", "penny": "pounds"}
+_UNITS = {
+    "mm": "millimeters", "cm": "centimeters", "m": "meters", "km": "kilometers", "kg": "kilograms", "g": "grams",
+    "ml": "milliliters", "l": "liters", "mph": "miles per hour", "kmh": "kilometers per hour", "min": "minutes",
+    "mins": "minutes", "sec": "seconds", "secs": "seconds", "hr": "hours", "hrs": "hours", "lb": "pounds",
+    "lbs": "pounds", "ft": "feet",
+}  # fmt: skip
 _HALF_DAY = 12 * 60
 _FIVES = {5, 10, 20, 25}
 
@@ -72,11 +81,13 @@ _PIECE = re.compile(
     r"(?P<clock>\d{1,2}:\d{2})|(?P<fraction>\d+/[1-9]\d*)|(?P<ordinal>\d+(?:st|nd|rd|th)\b)|(?P<number>\d+(?:\.\d+)?)"
     r"|(?P<word>[^\W\d_]+(?:'[^\W\d_]+)*)|(?P<minus>(?<![\w])-(?=\d))"
 )
+_UNIT = re.compile(r"(?<=\d)\s?(?!am\b|pm\b|st\b|nd\b|rd\b|th\b)([a-z]{1,4})\b")
 _PART_FOLLOWS = re.compile(r"\s+(?:half|third|quarter|fifth|tenth)\b")
 
 
 def plain(text: str) -> str:
     """Return the text with one kind of quote, hyphen and digit (NFKC)."""
+    text = text.replace("²", " squared").replace("³", " cubed")
     text = unicodedata.normalize("NFKC", text).replace("⁄", "/")
     return text.replace("’", "'").replace("‘", "'").replace("−", "-").replace("–", "-").replace("—", " - ")
 
@@ -102,10 +113,16 @@ def tokens(text: str) -> list[Token]:
     text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)
     text = re.sub(r"([$£€])\s?(\d+(?:\.\d+)?)", lambda m: f"{m[2]} {_MONEY[m[1]]} ", text)
     text = re.sub(r"(?<=\d)\s*%", " percent ", text)
+    text = re.sub(
+        r"(?<=\d)\s?(?!am\b|pm\b|st\b|nd\b|rd\b|th\b)([a-z]{1,4})\b", lambda m: " " + _UNITS.get(m[1], m[1]), text
+    )
+    text = re.sub(r"\b(\w*(?:met|lit))res?\b", r"\1ers", text)  # centimetre
+    text = re.sub(r"\bper cent\b", "percent", text)
     text = re.sub(r"(?<=\d)\s*°\s?[cf]?\b", " degrees ", text)
     text = re.sub(r"(?<=[^\W\d_])-(?=[^\W\d_])", " ", text)  # forty-two
     text = re.sub(r"(?<=\d)-(?=[\d^\W_])", " ", text)  # 555-0142
-    return _clock_phrases(_counted([m for m in _PIECE.finditer(text) if m.group() not in _ARTICLES or _half(m)]))
+    pieces = [m for m in _PIECE.finditer(text) if m.group() not in _ARTICLES or _half(m)]
+    return _cents(_clock_phrases(_counted(pieces)))
 
 
 def _half(match: re.Match[str]) -> bool:
@@ -145,9 +162,13 @@ def _counted(pieces: Sequence[re.Match[str]]) -> list[Token]:
             out += [_number(Fraction(n)) for n in _number_words([t for t in texts[i:run] if t != "and"])]
             i = _point(texts, kinds, run, out)
             continue
-        out.append(_single(texts[i], str(kinds[i])))
+        out.append(replace(_single(texts[i], str(kinds[i])), apart=_apart(pieces[i])))
         i += 1
     return _fractions(_signs(out))
+
+
+def _apart(piece: re.Match[str]) -> bool:
+    return piece.string[: piece.start()].rstrip(" \"'(").endswith((",", ".", "!", "?", ";", ":"))
 
 
 def _single(text: str, kind: str) -> Token:
@@ -194,7 +215,7 @@ def _number_words(run: Sequence[str]) -> list[int]:
             group = _SMALL[word]
         elif last == "hundred" or (_SMALL.get(last, 0) >= 20 and 0 < _SMALL[word] < 10):
             group += _SMALL[word]
-        elif 10 <= group < 100 and _SMALL[word] >= 10 and not total:
+        elif 10 <= group <= 20 and _SMALL[word] >= 10 and not total:
             group = group * 100 + _SMALL[word]  # a year
         else:
             out.append(total + group)
@@ -263,9 +284,10 @@ def _clock_phrases(found: Sequence[Token]) -> list[Token]:
         else:
             out.append(made)
             i += used
-        if i < len(found) and found[i].value in ("am", "pm") and out[-1].kind is TokenKind.time:
-            out[-1] = _half_day(out[-1], str(found[i].value))
-            i += 1
+        half = _part_of_day(found[i : i + 3]) if out[-1].kind is TokenKind.time else ""
+        if half:
+            out[-1] = _half_day(out[-1], half)
+            i += 1 if found[i].value == half else len(found[i : i + 2])
     return out
 
 
@@ -274,9 +296,9 @@ def _clock(three: Sequence[Token]) -> tuple[Token | None, int]:
     second = three[1] if len(three) > 1 else None
     third = three[2] if len(three) > 2 else None
     if first.value in ("noon", "midday"):
-        return _time(12, 0), 1
+        return Token(TokenKind.time, Fraction(12 * 60), "pm"), 1
     if first.value == "midnight":
-        return _time(0, 0), 1
+        return Token(TokenKind.time, Fraction(0), "am"), 1
     hour = _hour(first)
     if hour is not None and second is not None and second.value == "o'clock":
         return _time(hour, 0), 2
@@ -310,6 +332,29 @@ def _offset(token: Token) -> int | None:
         return 15
     minutes = _minutes(token)
     return minutes if minutes in _FIVES else None
+
+
+def _part_of_day(following: Sequence[Token]) -> str:
+    """Return am or pm where what follows a time says so: ``pm``, ``in the morning``, ``at night``."""
+    words = [str(token.value) for token in following]
+    if words[:1] in (["am"], ["pm"]):
+        return words[0]
+    if words[:2] == ["in", "morning"]:
+        return "am"
+    return "pm" if words[:2] in (["in", "afternoon"], ["in", "evening"], ["at", "night"]) else ""
+
+
+def _cents(found: Sequence[Token]) -> list[Token]:
+    """Write cents as parts of a dollar, pence as parts of a pound."""
+    out: list[Token] = []
+    for token in found:
+        whole = _HUNDREDTHS.get(str(token.value))
+        if whole and out and out[-1].kind is TokenKind.number:
+            out[-1] = _number(Fraction(out[-1].value) / 100)
+            out.append(_word(whole))
+        else:
+            out.append(token)
+    return out
 
 
 def _half_day(token: Token, half: str) -> Token:
