@@ -1,9 +1,12 @@
 import hashlib
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
-from vaeval_tasks.audio import Clip, read_audio
+from vaeval_tasks.audio import Clip, read_audio, wav_bytes
 from vaeval_tasks.errors import MissingWeightsError, UnknownNameError
 from vaeval_tasks.metrics.asr import WhisperRecogniser
 from vaeval_tasks.metrics.modified_wer import modified_wer
@@ -24,7 +27,7 @@ def test_whisper_base_is_the_default_and_hears_words(reader):
     assert modified_wer(heard, "Had he married a more amiable woman, he might have been made still more respectable "
                                "than he was.") < 0.05  # fmt: skip
     assert base.signature == (
-        "faster-whisper|model:whisper-base|weights:d01c3014881c|language:en|decoding:greedy|vad:silero"
+        "faster-whisper|model:whisper-base|weights:d01c3014881c|language:en|decoding:greedy|vad:silero|compute:int8"
     )
 
 
@@ -72,5 +75,29 @@ def test_a_local_folder_carries_its_checksum(tmp_path):
     expected = hashlib.sha256(b"weights").hexdigest()[:12]
     recogniser = WhisperRecogniser(str(tmp_path), language=None)
     assert recogniser.signature == (
-        f"faster-whisper|model:{tmp_path.name}|weights:{expected}|language:auto|decoding:greedy|vad:silero"
+        f"faster-whisper|model:{tmp_path.name}|weights:{expected}|language:auto|decoding:greedy|vad:silero|compute:int8"
     )
+
+
+def test_the_words_do_not_depend_on_the_environments_threads(reader, tmp_path):
+    """With 1 and 2 OpenMP threads the rounding differs, and so did the words of some clips."""
+    probe = (
+        "import sys; from vaeval_tasks.audio import read_audio; from vaeval_tasks.metrics.asr import WhisperRecogniser; "
+        "print(WhisperRecogniser('whisper-tiny.en')._model.model.num_active_batches, "
+        "*WhisperRecogniser('whisper-tiny.en').transcribe([read_audio(p) for p in sys.argv[1:]]), sep='|')"
+    )
+    files = []
+    for number, clip in enumerate(reader):
+        files.append(tmp_path / f"{number}.wav")
+        files[-1].write_bytes(wav_bytes(Clip((clip.samples * 0.3).astype(np.float32), clip.rate)))
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", probe, *map(str, files)],
+            env={**os.environ, "OMP_NUM_THREADS": str(threads)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for threads in (1, 2, 3)
+    }
+    assert len(said) == 1

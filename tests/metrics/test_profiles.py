@@ -25,8 +25,8 @@ def test_offline():
     assert isinstance(scorers.speaker, Resemblyzer)
     assert "whisper-base" in scorers.recogniser.signature
     assert scorers.emotion is None
-    assert scorers.content_signature("listening_general") == "judge-rules|version:1"
-    assert scorers.content_signature("speaking_emotion") == "judge-rules|version:1|emotion|model:none"
+    assert scorers.content_signature("listening_general") == "judge-rules|version:2"
+    assert scorers.content_signature("speaking_emotion") == "judge-rules|version:2|emotion|model:none"
 
 
 def test_offline_takes_a_judge_and_a_smaller_recogniser():

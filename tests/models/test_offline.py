@@ -21,7 +21,7 @@ CONFIG = offline_config("slt", "whisper-tiny.en")
 
 @pytest.fixture(scope="module")
 def model() -> Iterator[OfflineModel]:
-    model = OfflineModel(threads=1)
+    model = OfflineModel()
     yield model
     asyncio.run(model.close())
 
@@ -102,8 +102,9 @@ def test_each_configuration_speaks_in_its_own_voice(model: OfflineModel, tmp_pat
 
 
 def test_the_configuration_names_voice_and_parts() -> None:
-    assert offline_config("rms").config_id == "vaeval-offline/default/rms"
-    assert CONFIG.config_id == "vaeval-offline/whisper-tiny.en/slt"
+    assert offline_config("rms").config_id == "vaeval-offline-ocr/default/rms"
+    assert CONFIG.config_id == "vaeval-offline-ocr/default/slt"
+    assert offline_config("slt", "whisper-base").config_id == "vaeval-offline-ocr/whisper-base/slt"
     for wrong in ({"voice": "jo"}, {"recogniser": "whisper"}):
         with pytest.raises(UnknownNameError, match="unknown offline"):
             offline_config(**wrong)

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from vaeval_tasks.errors import MissingDependencyError, ServiceError, UnknownNameError
-from vaeval_tasks.models.local.voices import FliteVoice, PiperVoice, open_voice
+from vaeval_tasks.models.local import voices
+from vaeval_tasks.models.local.voices import FliteVoice, PiperVoice, installed_voices, open_voice
 
 
 @pytest.fixture(scope="module")
@@ -52,9 +53,25 @@ def test_a_program_that_dies_is_told(joe: PiperVoice) -> None:
 
 
 def test_unknown_voices_and_missing_programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UnknownNameError, match="Known: awb, joe, kal16, rms, slt"):
+    with pytest.raises(UnknownNameError, match="Known: awb, joe, kal16, pico-gb, pico-us, rms, slt"):
         open_voice("alloy")
     monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
-    for name in ("joe", "slt"):
-        with pytest.raises(MissingDependencyError, match=r"piper-tts|flite"):
+    monkeypatch.setattr(voices, "find_spec", lambda _: None)
+    assert installed_voices() == ()
+    for name in ("joe", "slt", "pico-us"):
+        with pytest.raises(MissingDependencyError, match=r"piper-tts|flite|py-nanotts"):
             open_voice(name)
+
+
+def test_pico_comes_with_the_extra_and_says_the_same_each_time() -> None:
+    voice = open_voice("pico-us")
+    one, two = voice.say("Good morning, Flora."), voice.say("Good morning, Flora.")
+    assert one.rate == 16_000
+    assert one.seconds > 0.5
+    assert np.array_equal(one.samples, two.samples)
+    assert len(voice.say("...").samples) == 0
+    voice.close()
+
+
+def test_the_voices_that_are_here_stand_best_first() -> None:
+    assert installed_voices() == ("joe", "slt", "rms", "awb", "kal16", "pico-us", "pico-gb")

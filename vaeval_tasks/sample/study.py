@@ -23,6 +23,9 @@ SOURCES: dict[str, tuple[str, tuple[str, ...], Condition]] = {
     "speaking_robustness": ("task help", (), Condition.indoor),
 }
 
+EACH = 2
+"""Prompts of each sample config."""
+
 
 def write_prompts(run: RunDir) -> list[Prompt]:
     """Write the sample's single-turn spoken questions as the prompts of a study; all are public."""
@@ -34,7 +37,7 @@ def write_prompts(run: RunDir) -> list[Prompt]:
 def _prompts(root: Path, config: str) -> list[Prompt]:
     category, gates, condition = SOURCES[config]
     out = []
-    for index, row in enumerate(pq.read_table(sample_dir() / "speaking" / f"test_{config}.parquet").to_pylist()):
+    for index, row in enumerate(pq.read_table(sample_dir() / "speaking" / f"test_{config}.parquet").to_pylist()[:EACH]):
         prompt_id = f"{config.removeprefix('speaking_').replace('_', '-')}-{index}"
         data, path = row["user_audio_0"], f"audio/prompts/{prompt_id}.wav"
         write_bytes(root / path, data)
