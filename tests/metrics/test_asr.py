@@ -82,7 +82,8 @@ def test_a_local_folder_carries_its_checksum(tmp_path):
 def test_the_words_do_not_depend_on_the_environments_threads(reader, tmp_path):
     """With 1 and 2 OpenMP threads the rounding differs, and so did the words of some clips."""
     probe = (
-        "import sys; from vaeval_tasks.audio import read_audio; from vaeval_tasks.metrics.asr import WhisperRecogniser; "
+        "import sys; from vaeval_tasks.audio import read_audio; "
+        "from vaeval_tasks.metrics.asr import WhisperRecogniser; "
         "print(WhisperRecogniser('whisper-tiny.en')._model.model.num_active_batches, "
         "*WhisperRecogniser('whisper-tiny.en').transcribe([read_audio(p) for p in sys.argv[1:]]), sep='|')"
     )
