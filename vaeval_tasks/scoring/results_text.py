@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from vaeval_tasks.scoring.combine import BootstrapEstimate, GroupScore
-from vaeval_tasks.scoring.registry import factors
+from vaeval_tasks.scoring.registry import factors, response_metrics
 from vaeval_tasks.scoring.results import ConfigResults, RunResults, TaskResult
 from vaeval_tasks.scoring.suite import FAMILIES, TASKS
 
-__all__ = ["results_text"]
+__all__ = ["results_text", "task_line"]
 
 _NAME, _WIDTH = 32, 17
 
@@ -29,6 +29,16 @@ def _block(name: str, config: ConfigResults) -> list[str]:
         lines += [_task_row(task, config.tasks.get(task), columns) for task in members]
         lines.append(_group_row(family, groups[family], columns))
     return [*lines, _group_row("overall", groups["overall"], columns), *_notes(config)]
+
+
+def task_line(results: RunResults, task: str) -> str:
+    """Return one task's factors and score on a line, for the first configuration that ran it; empty where none did."""
+    for config in results.configs.values():
+        if task in config.tasks:
+            found = config.tasks[task].scores
+            parts = [f"{name} {estimate.value:.1f}" for name, estimate in found.factors.items() if estimate is not None]
+            return f"{task}: {', '.join(parts)}, score {_number(found.score)} (n = {found.n})"
+    return ""
 
 
 def _number(value: float | None, digits: int = 1) -> str:
@@ -69,5 +79,7 @@ def _notes(config: ConfigResults) -> list[str]:
     for task, found in tasks.items():
         counts = {"failed": found.failed, "unscored": found.unscored}
         lines += [f"{task}: {n} answers {what}" for what, n in counts.items() if n]
+    reading = {m.factor.name: m.reading for m in response_metrics() if m.factor is not None and m.reading}
+    lines += [f"{n}: {note}" for n, note in reading.items() if any(f.factors.get(n) for f in tasks.values())]
     used = sorted({f"{name}: {sig}" for found in tasks.values() for name, sig in found.signatures.items()})
     return lines + [f"scored with {line}" for line in used]

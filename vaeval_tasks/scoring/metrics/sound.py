@@ -121,6 +121,8 @@ METRICS = (
         tasks=(ROLEPLAY_TASK,),
         audible_only=True,
         factor=TaskFactor(name="similarity", gain=100, use=FactorUse.weight),
+        # cosines of six speakers' clips: 0.538 +- 0.083 of different ones, 0.848 +- 0.060 of one and the same
+        reading="with Resemblyzer two different people score 77 on average, one and the same person 92",
     ),
     ResponseMetric(
         key="emotion",
