@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import importlib
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +11,8 @@ from scipy.stats import spearmanr
 from vaeval_tasks.stats import Comparisons, fit, rater_halves, spearman, split_half
 from vaeval_tasks.stats.draws import halves
 from vaeval_tasks.stats.rank_correlation import row_spearman
+
+split_half_module = importlib.import_module("vaeval_tasks.stats.split_half")
 
 STRENGTHS = [[0.6, 0.3, 0.0, -0.3, -0.6], [0.1, 0.0, 0.05, -0.1, -0.05]]
 
@@ -66,3 +70,14 @@ def test_prompts_do_not_matter(simulate: object) -> None:
     data: Comparisons = simulate(STRENGTHS)  # type: ignore[operator]
     other = replace(data, prompt=np.zeros_like(data.prompt), n_prompts=1)
     assert split_half(data, splits=20) == split_half(other, splits=20)
+
+
+def test_few_raters_are_halved_once_in_each_way(
+    simulate: Callable[..., Comparisons], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = simulate(STRENGTHS, seed=3, n_raters=5, n=90)
+    quick = split_half(data, splits=300, seed=1)
+    monkeypatch.setattr(split_half_module, "_FEW_RATERS", 0)
+    for few, each in zip(quick, split_half(data, splits=300, seed=1), strict=True):
+        assert (few.n_splits, few.n_undefined, few.ridged) == (each.n_splits, each.n_undefined, each.ridged)
+        assert few.mean == pytest.approx(each.mean, abs=1e-9)

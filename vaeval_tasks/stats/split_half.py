@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -44,6 +44,10 @@ class _Split:
 
     first: Refits
     second: Refits
+
+
+_FEW_RATERS = 16
+"""Up to so many raters, at most 12,870 halves differ."""
 
 
 def split_half(
@@ -89,13 +93,32 @@ def _split(data: Comparisons, splits: int, seed: int, threads: int | None) -> It
     task = plan(tally(merged), fit_all(data))
     every = weighted_counts(task.tally, np.ones((data.n_raters, 1)), np.ones((1, 1)))
 
-    def halve(start: int, stop: int) -> _Split:
-        chosen = halves(seed, start, stop, data.n_raters)
-        tables = weighted_counts(task.tally, chosen, np.ones((1, stop - start)))
+    def fitted(chosen: NDArray[np.float64]) -> _Split:
+        tables = weighted_counts(task.tally, chosen, np.ones((1, chosen.shape[1])))
         return _Split(first=refit_tables(task, tables), second=refit_tables(task, every - tables))
 
-    work: Callable[[int, int], _Split] = halve
-    return run_blocks(work, splits, size=block_size(task), threads=threads)
+    if data.n_raters > _FEW_RATERS:
+
+        def drawn(start: int, stop: int) -> _Split:
+            return fitted(halves(seed, start, stop, data.n_raters))
+
+        yield from run_blocks(drawn, splits, size=block_size(task), threads=threads)
+        return
+    # few raters can be halved in few ways: each is fitted once
+    distinct, way = np.unique(halves(seed, 0, splits, data.n_raters), axis=1, return_inverse=True)
+
+    def once(start: int, stop: int) -> _Split:
+        return fitted(distinct[:, start:stop])
+
+    blocks = [part for _, _, part in run_blocks(once, distinct.shape[1], size=block_size(task), threads=threads)]
+    first, second = (_picked([getattr(block, name) for block in blocks], way) for name in ("first", "second"))
+    yield 0, splits, _Split(first=first, second=second)
+
+
+def _picked(parts: Sequence[Refits], rows: NDArray[np.int64]) -> Refits:
+    """Return rows of refits that were made part by part."""
+    strengths = np.concatenate([part.strengths for part in parts])[rows.ravel()]
+    return Refits(strengths=strengths, ridged=np.concatenate([part.ridged for part in parts])[rows.ravel()])
 
 
 def _summary(data: Comparisons, rubric: str, rho: NDArray[np.float64], ridged: int) -> SplitHalf:
