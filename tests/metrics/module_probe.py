@@ -39,7 +39,7 @@ GOOD = {
     "judge_correctness": {
         "predictions": ["It is Paris.", "London"],
         "references": [["Paris"], ["Paris"]],
-        "questions": ["capital?", "capital?"],
+        "questions": ["Is it Paris or London?", "Is it Paris or London?"],
         "task": "listening_general",
     },
 }

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from vaeval_tasks.cli.score import score
 from vaeval_tasks.errors import InputError, PluginError, ServiceError, UnknownNameError
-from vaeval_tasks.hosts.lm_eval.settings import Settings
+from vaeval_tasks.hosts.lm_eval.settings import HarnessSettings
 from vaeval_tasks.metrics.backends import JudgeItem, Scored
 from vaeval_tasks.metrics.content_judge import RulesJudge
 from vaeval_tasks.metrics.guests import ROLES, GuestScorer, open_scorer
@@ -179,8 +179,8 @@ def test_roles_and_options() -> None:
 
 
 def test_lm_eval_takes_them_as_metadata() -> None:
-    settings = Settings.from_metadata({"profile": "offline", "speech": HERE + "Everything", "speechless": 1})
-    assert Settings.from_json(settings.to_json()).scorers().speech.signature == "everything|version:1"
+    settings = HarnessSettings.from_metadata({"profile": "offline", "speech": HERE + "Everything", "speechless": 1})
+    assert HarnessSettings.from_json(settings.to_json()).scorers().speech.signature == "everything|version:1"
 
 
 @pytest.mark.parametrize(

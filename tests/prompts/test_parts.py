@@ -46,15 +46,15 @@ def test_the_example_set_has_eleven_categories_of_five_levels_and_a_degraded_set
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("a,c,L6,,,", "row 1: unknown difficulty 'L6'"),
-        ("a,c,,,,", "row 1: unknown difficulty ''"),
-        ("a,c,L1,far-field,,", "row 1: unknown condition 'far-field'. Did you mean 'far_field'"),
-        ("a,c,L1,,overall,", "row 1: unknown gated rubric 'overall'"),
+        ("a,c,L6,,,", "row 1, field 'difficulty': unknown difficulty 'L6'"),
+        ("a,c,,,,", "row 1, field 'difficulty': unknown difficulty ''"),
+        ("a,c,L1,far-field,,", "row 1, field 'condition': unknown condition 'far-field'. Did you mean 'far_field'"),
+        ("a,c,L1,,overall,", "row 1, field 'gates': unknown gated rubric 'overall'"),
         ("../a,c,L1,,,", "row 1, field 'script_id': '../a' must be letters"),
-        (",c,L1,,,", "row 1, field 'script_id': the field is missing"),
-        ("a,c,L1,,,maybe", "row 1, field 'public': expected true or false"),
+        (",c,L1,,,", "row 1, field 'script_id': is blank; every row needs one"),
+        ("a,c,L1,,,maybe", "row 1, field 'public': 'maybe' is neither true nor false"),
         ("a,c,L1,,,\nA,c,L1,,,", "row 2, field 'script_id': is the script id of row 1"),
-        ("", "holds no rows"),
+        ("", "there are no rows"),
     ],
 )
 def test_wrong_manifest_rows_name_their_place(tmp_path: Path, row: str, message: str) -> None:

