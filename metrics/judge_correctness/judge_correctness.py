@@ -97,7 +97,7 @@ class JudgeCorrectness(evaluate.Metric):
             return hub.result(
                 "judge_correctness", [content_judge.parse_verdict(v, family) for [v] in verdicts], "judge-given"
             )
-        chosen = content_judge.pick_judge(
+        chosen = content_judge.pick_content_judge(
             hub.backend_of(backend, self.config_name), url=url, model=model, prompts=prompts
         )
         scored = chosen.judge(hub.judge_items(task, predictions, references, questions))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from vaeval_tasks.cli import main
-from vaeval_tasks.simulate import Shape, Study, simulate, write_study
+from vaeval_tasks.simulate import Shape, SimulatedStudy, simulate, write_study
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,13 @@ def invoke(capsys: pytest.CaptureFixture[str]) -> Invoke:
 
 
 @pytest.fixture(scope="session")
-def small_study() -> Study:
+def small_study() -> SimulatedStudy:
     """171 prompts, 50 raters: every pair of configurations ten times twice."""
     return simulate(Shape(prompts=171, raters=50, mos_raters=40, mos_per_sample=1.2), seed=11)
 
 
 @pytest.fixture(scope="session")
-def small_run(small_study: Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def small_run(small_study: SimulatedStudy, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The run folder of the small study. Nothing may write to it."""
     root = tmp_path_factory.mktemp("study") / "run"
     write_study(small_study, root)

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from vaeval_tasks.rubrics import KEYS
-from vaeval_tasks.simulate import Study
+from vaeval_tasks.simulate import SimulatedStudy
 from vaeval_tasks.simulate.published import CONFIGS, MODELS
 from vaeval_tasks.simulate.truth import true_model_elo
 
@@ -87,7 +87,7 @@ def test_engines_and_intervals(engine: str, ci: str, small_run: Path, invoke: An
     assert (result["fit"]["log_likelihood"] is None) == (engine == "massey")
 
 
-def test_planted_models_are_within_their_intervals(small_study: Study, small_run: Path, invoke: Any) -> None:
+def test_planted_models_are_within_their_intervals(small_study: SimulatedStudy, small_run: Path, invoke: Any) -> None:
     truth = true_model_elo(small_study.truth)
     rows = invoke("rank", small_run, "--json", "--resamples", 200).json["rows"]
     inside = [row["low"] <= truth[row["rubric"]][row["entity"]] <= row["high"] for row in rows]
@@ -112,7 +112,7 @@ def test_difference_intervals(small_run: Path, invoke: Any) -> None:
     assert "Differences" in invoke(*[c for c in command if c != "--json"]).out
 
 
-def test_where_filters_prompts(small_study: Study, small_run: Path, invoke: Any) -> None:
+def test_where_filters_prompts(small_study: SimulatedStudy, small_run: Path, invoke: Any) -> None:
     command = ("rank", small_run, "--rubric", "overall", "--ci", "sandwich", "--json")
     rows = invoke(*command, "--where", "category=planning", "--where", "category=advice").json["rows"]
     inside = sum(p.category in ("planning", "advice") for p in small_study.prompts)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from vaeval_tasks.rubrics import KEYS
-from vaeval_tasks.simulate import Study
+from vaeval_tasks.simulate import SimulatedStudy
 from vaeval_tasks.simulate.comments import THEME_RATES
 from vaeval_tasks.simulate.opinions import NOT_ASKED
 from vaeval_tasks.simulate.published import MODELS
@@ -54,7 +54,7 @@ def test_about_says_what_the_tables_were_made_from(made: Path, small_run: Path) 
     assert (about["seed"], about["resamples"], about["missing"]) == (0, RESAMPLES, {})
 
 
-def test_a1_counts_the_raters_of_the_ratings(made: Path, small_study: Study) -> None:
+def test_a1_counts_the_raters_of_the_ratings(made: Path, small_study: SimulatedStudy) -> None:
     total = {row["pool"]: int(row["total"]) for row in rows(made, "A1") if row["gender"] == "Total"}
     assert total == {"CMOS": 50, "MOS": 40}
     for row in rows(made, "A1"):
@@ -88,14 +88,14 @@ def test_mos_is_what_mos_says(made: Path, small_run: Path, invoke: Any) -> None:
         assert sum(float(row[level]) for level in "12345") == pytest.approx(1)
 
 
-def test_a6_counts_add_up(made: Path, small_study: Study) -> None:
+def test_a6_counts_add_up(made: Path, small_study: SimulatedStudy) -> None:
     table = rows(made, "A6")
     assert [row["difficulty"] for row in table] == ["L1", "L2", "L3", "L4", "L5", "Degraded"]
     overall = (small_study.mos_scores[KEYS.index("overall")] != NOT_ASKED).sum()
     assert sum(int(float(row[f"n {m}"])) for row in table for m in MODELS) == overall
 
 
-def test_a7_is_head_to_head(made: Path, small_study: Study) -> None:
+def test_a7_is_head_to_head(made: Path, small_study: SimulatedStudy) -> None:
     assert [row["rubric"] for row in rows(made, "A7")] == list(KEYS)
 
 
@@ -137,7 +137,7 @@ def test_a8_blocks_recombine(made: Path) -> None:
     assert sum(rho * n for rho, n in parts) / 15 == pytest.approx(whole[0])
 
 
-def test_a9_finds_the_planted_themes(made: Path, small_study: Study) -> None:
+def test_a9_finds_the_planted_themes(made: Path, small_study: SimulatedStudy) -> None:
     table = rows(made, "A9")
     assert len(table) == 10
     inside = []

@@ -25,7 +25,7 @@ from vaeval_tasks.audio import Clip, read_audio, write_wav
 from vaeval_tasks.collect.clock import now_ms
 from vaeval_tasks.collect.people import identity
 from vaeval_tasks.collect.serve import Opened, open_study
-from vaeval_tasks.collect.store.tables import Study
+from vaeval_tasks.collect.store.tables import StudyKind
 from vaeval_tasks.collect.web.app import create_app
 from vaeval_tasks.simulate.driver import TaskPage, count_beeps
 from vaeval_tasks.store.run import RunDir
@@ -205,7 +205,7 @@ def serving(app: Any) -> Iterator[str]:
 
 
 @contextmanager
-def served_run(run: RunDir, study: Study = Study.cmos, **given: Any) -> Iterator[Served]:
+def served_run(run: RunDir, study: StudyKind = StudyKind.cmos, **given: Any) -> Iterator[Served]:
     shift = [0]
     password = given.pop("admin_password", None)
     db = given.pop("db", None)
@@ -298,7 +298,7 @@ def serve_app() -> Any:
 def imported_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that was imported once, to be copied by the tests that only read its design."""
     root = tmp_path_factory.mktemp("imported") / "run"
-    open_study(make_run(root), Study.cmos, {"dwell": 0.0}).context.database.close()
+    open_study(make_run(root), StudyKind.cmos, {"dwell": 0.0}).context.database.close()
     return root
 
 

@@ -21,10 +21,10 @@ from vaeval_tasks.collect.rules.standing import next_task, tasks_done, withdraw
 from vaeval_tasks.collect.store import tables as store
 from vaeval_tasks.collect.store.database import Database, open_database
 from vaeval_tasks.collect.store.importer import design_tasks
-from vaeval_tasks.collect.store.tables import State, Study
+from vaeval_tasks.collect.store.tables import AssignmentState, StudyKind
 from vaeval_tasks.store.schema import Pair, PairKind, Prompt
 
-SETTINGS = Settings(study=Study.cmos, check_every=4, repeat_gap=3)
+SETTINGS = Settings(study=StudyKind.cmos, check_every=4, repeat_gap=3)
 A, T = store.assignments, store.tasks
 
 
@@ -60,7 +60,7 @@ def take(database: Database, rater_id: str, settings: Settings = SETTINGS, *, no
         return None
     with database.write() as connection:
         mine = A.c.assignment_id == lease.assignment_id
-        connection.execute(sa.update(A).where(mine).values(state=State.done))
+        connection.execute(sa.update(A).where(mine).values(state=AssignmentState.done))
         query = sa.select(A, T.c.a, T.c.b, T.c.prompt_id).join_from(
             A, T, sa.and_(A.c.task_id == T.c.task_id, A.c.study == T.c.study)
         )
@@ -165,13 +165,13 @@ def test_a_quota_and_an_empty_study_finish_the_rater(tmp_path: Path) -> None:
     one = rater(database, "one")
     from vaeval_tasks.collect.people.identity import enrol, known
 
-    enrol(database, Study.cmos, one, now=0)
+    enrol(database, StudyKind.cmos, one, now=0)
     for _ in range(2):
         assert take(database, one, settings) is not None
     assert tasks_done(database, settings, one) == 2
     assert next_task(database, settings, one, now=5) is None
     with database.read() as connection:
-        standing = known(connection, Study.cmos, one)
+        standing = known(connection, StudyKind.cmos, one)
     assert standing is not None
     assert standing.finished == 5
 
@@ -189,7 +189,7 @@ def test_who_withdraws_opens_the_slots_again(tmp_path: Path) -> None:
 
 
 def test_a_mos_study_asks_each_response_as_often_as_wanted(tmp_path: Path) -> None:
-    settings = Settings(study=Study.mos, mos_raters=3)
+    settings = Settings(study=StudyKind.mos, mos_raters=3)
     database = fill(tmp_path / "a.sqlite", design(2), settings)
     raters = [rater(database, f"r{n}") for n in range(3)]
     taken = [take(database, raters[n % 3], settings) for n in range(18)]

@@ -439,9 +439,9 @@ def test_nothing_a_rater_wrote_runs_in_the_operators_browser(page: Page, study: 
 
 
 def test_a_mos_study_asks_about_one_response(page: Page, run_of: Any, serve: Any) -> None:
-    from vaeval_tasks.collect.store.tables import Study
+    from vaeval_tasks.collect.store.tables import StudyKind
 
-    with serve(run_of(prompts=1, configs=2), Study.mos, dwell=0.0) as study:
+    with serve(run_of(prompts=1, configs=2), StudyKind.mos, dwell=0.0) as study:
         rater = study.rater()
         page.context.add_cookies([{"name": n, "value": v, "url": study.url} for n, v in rater.http.cookies.items()])
         open_task(page, study)

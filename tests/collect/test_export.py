@@ -30,7 +30,7 @@ from vaeval_tasks.collect.rules.standing import withdraw
 from vaeval_tasks.collect.store import tables as store
 from vaeval_tasks.collect.store.database import Database, open_database
 from vaeval_tasks.collect.store.importer import import_design
-from vaeval_tasks.collect.store.tables import CheckOutcome, Study
+from vaeval_tasks.collect.store.tables import CheckOutcome, StudyKind
 from vaeval_tasks.simulate.driver import drive, sounds_of
 from vaeval_tasks.simulate.preference import Preference
 from vaeval_tasks.store.check import check
@@ -48,7 +48,7 @@ MAIL = "jo.doe+study@example.org"
 class Collection:
     """A run and its database, into which answers go as the app puts them."""
 
-    def __init__(self, run: RunDir, study: Study = Study.cmos, db: str = "") -> None:
+    def __init__(self, run: RunDir, study: StudyKind = StudyKind.cmos, db: str = "") -> None:
         self.run, self.study = run, study
         self.db: Database = open_database(db or run.root / "ratings.sqlite")
         self.settings: Settings = import_design(run, self.db, study, {"check_every": 4}, now=T0).settings
@@ -106,7 +106,7 @@ def designed(run: RunDir) -> RunDir:
 def collection(run_of: Callable[..., RunDir]) -> Any:
     made: list[Collection] = []
 
-    def make(study: Study = Study.cmos, **options: Any) -> Collection:
+    def make(study: StudyKind = StudyKind.cmos, **options: Any) -> Collection:
         made.append(Collection(designed(run_of(**options)), study))
         return made[-1]
 
@@ -340,7 +340,7 @@ def test_raters_carry_their_reasons(collection: Callable[..., Collection]) -> No
         pass
     while one.answer(bad, lambda row: 0, seconds=3):
         pass
-    check = {"study": Study.cmos, "name": "prolific", "made": T0, "detail": "time-out"}
+    check = {"study": StudyKind.cmos, "name": "prolific", "made": T0, "detail": "time-out"}
     with one.db.write() as connection:
         connection.execute(sa.insert(store.checks).values(rater_id=good, outcome=CheckOutcome.unknown, **check))
     done = one.export()
@@ -360,7 +360,7 @@ def test_raters_carry_their_reasons(collection: Callable[..., Collection]) -> No
 def test_a_mos_study_fills_its_own_table(
     collection: Callable[..., Collection], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    one = collection(Study.mos, prompts=3, configs=3)
+    one = collection(StudyKind.mos, prompts=3, configs=3)
     rater = one.rater("x")
     while one.answer(rater, lambda row: 4, comment="fine"):
         pass
@@ -523,5 +523,5 @@ def test_a_failed_answer_with_sound_is_rated_like_any_other(collection: Callable
     run = one.run
     long = next(r for r in run.responses() if not r.config_id.startswith(CHECK_PREFIX))
     run.append_response(replace(long, status=ResponseStatus.degenerate, error="the audio runs to 300 s"))
-    imported = import_design(run, one.db, Study.cmos, {}, now=T0)
+    imported = import_design(run, one.db, StudyKind.cmos, {}, now=T0)
     assert imported.excluded == ()

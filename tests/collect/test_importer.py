@@ -20,14 +20,14 @@ from vaeval_tasks.collect.store import tables as store
 from vaeval_tasks.collect.store.clips import publish
 from vaeval_tasks.collect.store.database import open_database
 from vaeval_tasks.collect.store.importer import names_itself
-from vaeval_tasks.collect.store.tables import Study
+from vaeval_tasks.collect.store.tables import StudyKind
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.prompts.loudness import true_peak_db
 from vaeval_tasks.store.schema import Response, ResponseStatus
 
 
 def open_(run: Any, **given: Any) -> Any:
-    study = given.pop("study", Study.cmos)
+    study = given.pop("study", StudyKind.cmos)
     on_missing = given.pop("on_missing", "error")
     return open_study(run, study, given, on_missing=on_missing, admin_password="x")
 
@@ -51,7 +51,7 @@ def test_importing_again_changes_nothing(run_of: Any) -> None:
 def test_both_studies_of_a_run_share_one_database(run_of: Any) -> None:
     run = run_of()
     open_(run)
-    mos = open_(run, study=Study.mos)
+    mos = open_(run, study=StudyKind.mos)
     studies = [row[0] for row in rows(mos, store.tasks)]
     assert studies.count("cmos") == 9
     assert studies.count("mos") == 9  # 3 prompts x 3 configurations
@@ -115,7 +115,7 @@ def test_what_gives_answers_their_meaning_is_frozen_once_tasks_were_given(run_of
 
 
 def test_settings_survive_their_table() -> None:
-    settings = Settings(study=Study.mos, loudness=-23.0, tasks_per_rater=3, title="Ü")
+    settings = Settings(study=StudyKind.mos, loudness=-23.0, tasks_per_rater=3, title="Ü")
     assert decode(encode(settings)) == settings
     assert decode(json.dumps(json.loads(encode(settings)) | {"of a later version": 1})) == settings
 

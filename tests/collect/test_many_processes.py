@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from vaeval_tasks.collect.clock import now_ms
 from vaeval_tasks.collect.serve import open_study
 from vaeval_tasks.collect.store import tables as store
-from vaeval_tasks.collect.store.tables import Study
+from vaeval_tasks.collect.store.tables import StudyKind
 
 WORKER = Path(__file__).with_name("worker.py")
 KILLS = int(os.environ.get("VAEVAL_KILLS", "20"))
@@ -43,7 +43,7 @@ def start(*arguments: str) -> subprocess.Popen[str]:
 def test_eight_processes_drain_all_pairs_of_two_slots(any_db: str, run_of: Any) -> None:
     """5 configurations give 10 pairs on each prompt; with two slots each exactly twice as many are done, none twice."""
     run = run_of(prompts=PAIRS // 10, configs=5, seconds=0.05)
-    opened = open_study(run, Study.cmos, {"dwell": 0.0}, db=any_db)
+    opened = open_study(run, StudyKind.cmos, {"dwell": 0.0}, db=any_db)
     processes = [start("drain", any_db, f"rater-{n}") for n in range(8)]
     results = [process.communicate() for process in processes]
     assert [process.returncode for process in processes] == [0] * 8, results
@@ -63,7 +63,7 @@ def test_eight_processes_drain_all_pairs_of_two_slots(any_db: str, run_of: Any) 
 def test_killed_processes_lose_no_acknowledged_rating(tmp_path: Path, run_of: Any) -> None:
     run = run_of(prompts=60, configs=5, seconds=0.05)
     db = str(tmp_path / "killed.sqlite")
-    opened = open_study(run, Study.cmos, {"dwell": 0.0}, db=db)
+    opened = open_study(run, StudyKind.cmos, {"dwell": 0.0}, db=db)
     process = start("kill", db, "7", str(KILLS))
     output, errors = process.communicate()
     assert process.returncode == 0, errors
@@ -89,7 +89,7 @@ def crashed(opened: Any, db: str, when: str) -> tuple[dict[str, str], int]:
 
 
 def test_a_crash_around_the_commit_leaves_all_or_nothing(any_db: str, run_of: Any) -> None:
-    opened = open_study(run_of(prompts=1, configs=3, seconds=0.05), Study.cmos, {"dwell": 0.0}, db=any_db)
+    opened = open_study(run_of(prompts=1, configs=3, seconds=0.05), StudyKind.cmos, {"dwell": 0.0}, db=any_db)
     database, settings = opened.context.database, opened.context.settings
     said, rows = crashed(opened, any_db, "before")
     assert rows == 0

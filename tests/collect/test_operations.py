@@ -30,7 +30,7 @@ from vaeval_tasks.collect.store import backup as backup_module
 from vaeval_tasks.collect.store import tables as store
 from vaeval_tasks.collect.store.backup import backup
 from vaeval_tasks.collect.store.database import open_database
-from vaeval_tasks.collect.store.tables import Study
+from vaeval_tasks.collect.store.tables import StudyKind
 from vaeval_tasks.errors import InputError, ServiceError
 from vaeval_tasks.simulate import driver
 from vaeval_tasks.simulate.preference import Preference, planted, read_truth
@@ -62,7 +62,7 @@ def test_the_operator_sees_coverage_leases_and_pace(run_of: Any, serve: Any) -> 
 
 
 def test_a_mos_study_has_its_coverage_on_the_diagonal(run_of: Any, serve: Any) -> None:
-    with serve(run_of(prompts=2, configs=2), Study.mos, dwell=0.0) as study:
+    with serve(run_of(prompts=2, configs=2), StudyKind.mos, dwell=0.0) as study:
         rater = study.rater()
         rater.do(rater.task(), position=4)
         with study.db.read() as connection:

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from vaeval_tasks.collect.rules.quality import RULES, RULES_VERSION, Quality, judge_work
+from vaeval_tasks.collect.rules.quality import RULES, RULES_VERSION, Quality, check_work
 from vaeval_tasks.collect.store.facts import Answered, CheckFact, Work
-from vaeval_tasks.collect.store.tables import State, Study
+from vaeval_tasks.collect.store.tables import AssignmentState, StudyKind
 from vaeval_tasks.design import Expectation, expectation
 from vaeval_tasks.rubrics import GATED, KEYS
 from vaeval_tasks.store.schema import PairKind
@@ -27,7 +27,7 @@ def task(number: int, positions: Sequence[int], *, kind: PairKind = PairKind.mai
     """A submitted task; ``a`` is on the left, so clicking step 0 gives a score of 3."""
     return Work(
         assignment_id=number,
-        study=Study.cmos,
+        study=StudyKind.cmos,
         task_id=f"{kind.value}-{number % 100}",
         prompt_id=f"p{number % 100}",
         a="a",
@@ -36,7 +36,7 @@ def task(number: int, positions: Sequence[int], *, kind: PairKind = PairKind.mai
         rater_id="r",
         slot=0,
         left_is_a=True,
-        state=State.done,
+        state=AssignmentState.done,
         started=0,
         listened=30_000,
         finished=30_000 + round(1000 * seconds),
@@ -54,7 +54,7 @@ def honest(n: int = 12) -> list[Work]:
 
 
 def judged(work: Sequence[Work], checks: Sequence[CheckFact] = (), **more: object) -> Quality:
-    return judge_work(work, checks, EXPECT, **more)  # type: ignore[arg-type]
+    return check_work(work, checks, EXPECT, **more)  # type: ignore[arg-type]
 
 
 def outcomes(quality: Quality) -> dict[str, str]:
@@ -65,7 +65,7 @@ def test_an_attentive_rater_passes_every_rule() -> None:
     seen = judged(honest())
     rules = ("traps", "gold", "repeats", "sides", "variance", "straight_lining", "speed")
     assert outcomes(seen) == dict.fromkeys(rules, "pass")
-    assert seen.accepted == seen.used == {("r", Study.cmos)}
+    assert seen.accepted == seen.used == {("r", StudyKind.cmos)}
     assert seen.unused == frozenset()
     assert {c.rules_version for c in seen.checks} == {RULES_VERSION}
     by_rule = {c.rule: c for c in seen.checks}
@@ -129,7 +129,7 @@ def test_each_rule_fails_who_breaks_it_and_only_traps_touch_the_pay(
     work = spoil(honest())
     seen = judged(work)
     assert {rule for rule, outcome in outcomes(seen).items() if outcome == "fail"} == failed
-    assert (("r", Study.cmos) in seen.accepted) == accepted
+    assert (("r", StudyKind.cmos) in seen.accepted) == accepted
     assert seen.used == frozenset()
     assert seen.unused == {w.assignment_id for w in work}  # marked, one and all, and none gone
     assert all(c.detail and c.limit is not None for c in seen.checks if c.outcome == "fail")
@@ -138,15 +138,15 @@ def test_each_rule_fails_who_breaks_it_and_only_traps_touch_the_pay(
 def test_too_little_to_tell_fails_nobody() -> None:
     seen = judged([task(0, [2] * NINE), task(100, [6] * NINE, kind=PairKind.trap)])
     assert set(outcomes(seen).values()) == {"unknown"}
-    assert seen.used == {("r", Study.cmos)}
+    assert seen.used == {("r", StudyKind.cmos)}
     assert "2 are needed to tell" in next(c.detail for c in seen.checks if c.rule == "traps")
 
 
 @pytest.mark.parametrize(("outcome", "accepted"), [("pass", True), ("unknown", True), ("fail", False)])
 def test_an_outside_check_that_did_not_answer_fails_nobody(outcome: str, accepted: bool) -> None:
-    check = CheckFact(rater_id="r", study=Study.cmos, name="prolific", outcome=outcome, detail="time-out after 5 s")
+    check = CheckFact(rater_id="r", study=StudyKind.cmos, name="prolific", outcome=outcome, detail="time-out after 5 s")
     seen = judged(honest(), [check])
-    assert (("r", Study.cmos) in seen.accepted) == (("r", Study.cmos) in seen.used) == accepted
+    assert (("r", StudyKind.cmos) in seen.accepted) == (("r", StudyKind.cmos) in seen.used) == accepted
 
 
 def test_gold_may_miss_by_one_and_traps_may_not() -> None:
@@ -159,34 +159,34 @@ def test_gold_may_miss_by_one_and_traps_may_not() -> None:
 def test_single_tasks_are_left_out_for_practice_withdrawal_and_haste() -> None:
     work = honest()
     work[0] = replace(work[0], finished=(work[0].listened or 0) + 2000)
-    work[1] = replace(work[1], state=State.withdrawn)
+    work[1] = replace(work[1], state=AssignmentState.withdrawn)
     work.append(task(400, [0] * NINE, kind=PairKind.train))
-    work.append(replace(task(401, [0] * NINE), state=State.expired, answers=(), finished=None))
+    work.append(replace(task(401, [0] * NINE), state=AssignmentState.expired, answers=(), finished=None))
     seen = judged(work)
     assert seen.unused == {0, 1, 400}
     alone = {(c.assignment_id, c.rule) for c in seen.checks if c.assignment_id}
     assert alone == {("0", "fast"), ("1", "withdrawn"), ("400", "training")}
     fast = next(c for c in seen.checks if c.rule == "fast")
     assert (fast.value, fast.limit) == (2.0, pytest.approx(0.7 * NINE))
-    assert seen.used == {("r", Study.cmos)}
+    assert seen.used == {("r", StudyKind.cmos)}
 
 
 def test_the_speed_of_programs_says_nothing() -> None:
     seen = judged(hasty(honest()), simulated=frozenset({"r"}))
     assert outcomes(seen)["speed"] == "unknown"
-    assert seen.used == {("r", Study.cmos)}
+    assert seen.used == {("r", StudyKind.cmos)}
     assert seen.unused == frozenset()
 
 
 def test_other_limits_give_other_outcomes_and_studies_are_judged_apart() -> None:
     strict = replace(RULES, repeat_gap=0.5)
-    assert outcomes(judge_work(honest(), [], EXPECT, rules=strict))["repeats"] == "fail"
+    assert outcomes(check_work(honest(), [], EXPECT, rules=strict))["repeats"] == "fail"
     mos = [
-        replace(w, study=Study.mos, assignment_id=w.assignment_id + 1000, b=None)
+        replace(w, study=StudyKind.mos, assignment_id=w.assignment_id + 1000, b=None)
         for w in flat(honest())
         if w.kind is PairKind.main
     ]
     seen = judged([*honest(), *mos])
-    assert seen.used == {("r", Study.cmos)}
+    assert seen.used == {("r", StudyKind.cmos)}
     assert {c.rule for c in seen.checks if c.study == "mos"} == {"variance", "straight_lining", "speed"}
     assert seen.unused == {w.assignment_id for w in mos}

@@ -26,13 +26,13 @@ from vaeval_tasks.collect.rules.settings import Settings
 from vaeval_tasks.collect.store import tables as store
 from vaeval_tasks.collect.store.database import Database, open_database
 from vaeval_tasks.collect.store.importer import stored_settings
-from vaeval_tasks.collect.store.tables import Study
+from vaeval_tasks.collect.store.tables import StudyKind
 
 
 def opened(db: str) -> tuple[Database, Settings]:
     database = open_database(db)
     with database.read() as connection:
-        settings = stored_settings(connection, Study.cmos)
+        settings = stored_settings(connection, StudyKind.cmos)
     assert settings is not None
     return database, settings
 

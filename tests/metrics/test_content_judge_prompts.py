@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.metrics import content_judge_prompts
 from vaeval_tasks.metrics.backends import JudgeItem
-from vaeval_tasks.metrics.content_judge_prompts import FAMILIES, Family, family, load_prompts, parse_verdict
+from vaeval_tasks.metrics.content_judge_prompts import FAMILIES, VerdictWords, family, load_prompts, parse_verdict
 
 OWN = content_judge_prompts.Path(content_judge_prompts.__file__).parent / "prompts"
 
@@ -19,7 +19,7 @@ def folder(tmp_path):
 
 def test_there_are_13_tasks_in_the_papers_families():
     assert len(FAMILIES) == 13
-    correct = {task for task, kind in FAMILIES.items() if kind is Family.correct}
+    correct = {task for task, kind in FAMILIES.items() if kind is VerdictWords.correct}
     assert correct == {
         "listening_general",
         "listening_music",
@@ -48,7 +48,7 @@ def test_there_are_13_tasks_in_the_papers_families():
     ],
 )
 def test_the_last_bracketed_verdict_counts(text, value):
-    assert parse_verdict(text, Family.correct).value == value
+    assert parse_verdict(text, VerdictWords.correct).value == value
 
 
 def test_without_a_family_both_count():
@@ -57,12 +57,14 @@ def test_without_a_family_both_count():
 
 
 def test_a_missing_verdict_says_what_was_read():
-    assert parse_verdict("I am not sure.", Family.good).detail == "no verdict in the judge's answer: I am not sure."
+    assert (
+        parse_verdict("I am not sure.", VerdictWords.good).detail == "no verdict in the judge's answer: I am not sure."
+    )
 
 
 @given(st.text(), st.sampled_from(["Good", "Bad"]))
 def test_any_thinking_before_the_verdict_changes_nothing(thought, verdict):
-    assert parse_verdict(f"{thought}\n[{verdict}]", Family.good).value == float(verdict == "Good")
+    assert parse_verdict(f"{thought}\n[{verdict}]", VerdictWords.good).value == float(verdict == "Good")
 
 
 @pytest.mark.parametrize("task", FAMILIES)
@@ -78,7 +80,7 @@ def test_every_prompt_holds_what_its_task_needs(task):
     )
     text = load_prompts().render(item)
     needed = {"QQ", "AA"}
-    needed |= {"R1\nR2"} if family(task) is Family.correct or task == "speaking_multi_round" else set()
+    needed |= {"R1\nR2"} if family(task) is VerdictWords.correct or task == "speaking_multi_round" else set()
     needed |= {"SS", "R1\nR2"} if task == "speaking_roleplay" else set()
     needed |= {"UU", "EE"} if task == "speaking_emotion" else set()
     assert all(part in text for part in needed)

@@ -5,7 +5,7 @@ import yaml
 
 from vaeval_tasks.errors import UnknownNameError
 from vaeval_tasks.metrics.backends import JudgeItem
-from vaeval_tasks.metrics.content_judge_prompts import FAMILIES, Family
+from vaeval_tasks.metrics.content_judge_prompts import FAMILIES, VerdictWords
 from vaeval_tasks.metrics.content_judge_rules import RulesJudge
 from vaeval_tasks.metrics.short_answers import options, stated_letters
 
@@ -115,7 +115,7 @@ def test_what_neither_refuses_nor_plainly_helps_is_unjudged(answer):
     assert verdict(answer, task="speaking_safety").value is None
 
 
-@pytest.mark.parametrize("task", [t for t, kind in FAMILIES.items() if kind is Family.good and t != "speaking_safety"])
+@pytest.mark.parametrize("task", [t for t, kind in FAMILIES.items() if kind is VerdictWords.good and t != "speaking_safety"])
 def test_no_rule_judges_what_needs_a_reader(task):
     scored = verdict("A fine answer.", "A fine answer.", task=task)
     assert scored.value is None

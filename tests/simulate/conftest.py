@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from vaeval_tasks.simulate import Study, simulate
+from vaeval_tasks.simulate import SimulatedStudy, simulate
 
 
 @pytest.fixture(scope="session")
-def published_study() -> Study:
+def published_study() -> SimulatedStudy:
     """The default study, seed 3."""
     return simulate(seed=3)

@@ -13,7 +13,7 @@ import pytest
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.models.configs import published
 from vaeval_tasks.rubrics import KEYS
-from vaeval_tasks.simulate import Effects, Shape, Study, simulate, write_study
+from vaeval_tasks.simulate import Effects, Shape, SimulatedStudy, simulate, write_study
 from vaeval_tasks.simulate.comparisons import study_comparisons
 from vaeval_tasks.simulate.opinions import NOT_ASKED
 from vaeval_tasks.simulate.people import scaled_counts
@@ -35,7 +35,7 @@ def test_table_a10_is_whole_and_its_rows_average_1000() -> None:
     assert ((mos_matrix() > 2.5) & (mos_matrix() < 5)).all()
 
 
-def test_prompts_have_the_published_counts(published_study: Study) -> None:
+def test_prompts_have_the_published_counts(published_study: SimulatedStudy) -> None:
     counts = Counter(p.difficulty or "Degraded" for p in published_study.prompts)
     assert counts == {"L1": 156, "L2": 157, "L3": 160, "L4": 156, "L5": 145, "Degraded": 45}
     assert all((p.condition is Condition.clean) == bool(p.difficulty) for p in published_study.prompts)
@@ -44,7 +44,7 @@ def test_prompts_have_the_published_counts(published_study: Study) -> None:
         assert sum(key in p.gates for p in published_study.prompts) == round(share * 819)
 
 
-def test_raters_are_those_of_table_a1(published_study: Study) -> None:
+def test_raters_are_those_of_table_a1(published_study: SimulatedStudy) -> None:
     raters = published_study.raters
     bands = [(int(b[:2]), int(b[3:])) if "-" in b else (66, 200) for b in AGE_BANDS]
     for cell in POOL:
@@ -56,7 +56,7 @@ def test_raters_are_those_of_table_a1(published_study: Study) -> None:
     assert {r.kind for r in raters} == {"simulated"}
 
 
-def test_pairs_are_balanced_and_cover_every_prompt(published_study: Study) -> None:
+def test_pairs_are_balanced_and_cover_every_prompt(published_study: SimulatedStudy) -> None:
     tasks = published_study.tasks
     assert len(published_study.pairs) == 8190
     planned = {(int(p), int(a), int(b)) for p, a, b in zip(tasks.prompt, tasks.a, tasks.b, strict=True)}
@@ -71,7 +71,7 @@ def test_pairs_are_balanced_and_cover_every_prompt(published_study: Study) -> No
     assert load.max() - load.min() < 25
 
 
-def test_both_sides_are_shown_equally_often(published_study: Study) -> None:
+def test_both_sides_are_shown_equally_often(published_study: SimulatedStudy) -> None:
     assert abs(published_study.tasks.left_is_a.mean() - 0.5) < 0.01
 
 
@@ -125,7 +125,7 @@ def test_scaled_counts_add_up(counts: tuple[int, ...], total: int) -> None:
         assert tuple(out) == counts
 
 
-def test_mos_means_are_the_planted_ones(published_study: Study) -> None:
+def test_mos_means_are_the_planted_ones(published_study: SimulatedStudy) -> None:
     tasks = published_study.mos_tasks
     assert tasks is not None
     k = KEYS.index("overall")

@@ -17,7 +17,7 @@ from vaeval_tasks.collect.people import identity
 from vaeval_tasks.collect.rules.settings import Settings
 from vaeval_tasks.collect.store import backup as backups
 from vaeval_tasks.collect.store.importer import OnMissing, stored_settings
-from vaeval_tasks.collect.store.tables import Study
+from vaeval_tasks.collect.store.tables import StudyKind
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.files import write_text
 from vaeval_tasks.simulate import driver, preference
@@ -37,7 +37,7 @@ def _settings(options: dict[str, Any]) -> dict[str, Any]:
 
 @click.command()
 @_RUN
-@click.option("--kind", type=click.Choice([s.value for s in Study]), default="cmos", show_default=True)
+@click.option("--kind", type=click.Choice([s.value for s in StudyKind]), default="cmos", show_default=True)
 @_DB
 @click.option("--host", default="127.0.0.1", show_default=True)
 @click.option("--port", type=click.IntRange(1, 65_535), default=8000, show_default=True)
@@ -87,7 +87,7 @@ def serve(
     logging.getLogger("alembic").setLevel(logging.WARNING)
     opened = server.open_study(
         RunDir.existing(run),
-        Study(kind),
+        StudyKind(kind),
         _settings(options),
         db=db,
         on_missing=cast("OnMissing", on_missing),
@@ -121,9 +121,9 @@ def links(run: Path, count: int, url: str, db: str | None) -> None:
         raise InputError("there is nothing to rate yet; run vaeval generate and vaeval pair first", path=run)
     database = server.database_of(folder, db, make=True)
     with database.read() as connection:
-        found = [s for study in Study if (s := stored_settings(connection, study)) is not None]
+        found = [s for study in StudyKind if (s := stored_settings(connection, study)) is not None]
     # a link opens both studies of a run: the shorter promise counts
-    days = min(s.retention_days for s in found or [Settings(study=Study.cmos)])
+    days = min(s.retention_days for s in found or [Settings(study=StudyKind.cmos)])
     for _ in range(count):
         code = secrets.token_urlsafe(12)
         identity.new_rater(database, "link", code, now=now_ms(), retention_days=days)

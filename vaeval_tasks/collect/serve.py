@@ -21,7 +21,7 @@ from vaeval_tasks.collect.people.prolific import API, Prolific
 from vaeval_tasks.collect.store.backup import backup
 from vaeval_tasks.collect.store.database import Database, open_database
 from vaeval_tasks.collect.store.importer import Imported, OnMissing, import_design
-from vaeval_tasks.collect.store.tables import Study
+from vaeval_tasks.collect.store.tables import StudyKind
 from vaeval_tasks.collect.web.app import create_app
 from vaeval_tasks.collect.web.context import Context
 from vaeval_tasks.errors import VaevalError
@@ -60,7 +60,7 @@ def database_of(run: RunDir, db: str | None, *, make: bool = False) -> Database:
 
 def open_study(
     run: RunDir,
-    study: Study,
+    study: StudyKind,
     given: dict[str, Any],
     *,
     db: str | None = None,

@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 
 from vaeval_tasks.audio import Clip, wav_bytes
 from vaeval_tasks.collect.store import tables as store
-from vaeval_tasks.collect.store.tables import CheckOutcome, Study
+from vaeval_tasks.collect.store.tables import CheckOutcome, StudyKind
 
 __all__ = ["BEEPS", "beeps", "count_for", "record_check"]
 
@@ -39,7 +39,7 @@ def beeps(count: int) -> bytes:
 
 
 def record_check(
-    connection: Connection, study: Study, rater_id: str, name: str, outcome: CheckOutcome, detail: str, *, now: int
+    connection: Connection, study: StudyKind, rater_id: str, name: str, outcome: CheckOutcome, detail: str, *, now: int
 ) -> None:
     """Keep the outcome of one check of a rater."""
     values = {"outcome": outcome, "detail": detail, "made": now}

@@ -12,13 +12,13 @@ from sqlalchemy.engine import Connection
 from vaeval_tasks.collect.clock import MINUTE
 from vaeval_tasks.collect.rules.settings import Settings
 from vaeval_tasks.collect.store import tables as store
-from vaeval_tasks.collect.store.tables import CheckOutcome, State
+from vaeval_tasks.collect.store.tables import AssignmentState, CheckOutcome
 from vaeval_tasks.store.schema import PairKind
 
 __all__ = [
     "ALARM",
+    "AnswerCounts",
     "CheckRate",
-    "Coverage",
     "LiveLease",
     "Pace",
     "check_rates",
@@ -36,7 +36,7 @@ _tasks, _assignments = store.tasks, store.assignments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Coverage:
+class AnswerCounts:
     """How many answers each pair of configurations has (CMOS), or each configuration (MOS, on the diagonal)."""
 
     configs: tuple[str, ...]
@@ -104,13 +104,13 @@ def _task_join() -> sa.ColumnElement[bool]:
     return sa.and_(_tasks.c.study == _assignments.c.study, _tasks.c.task_id == _assignments.c.task_id)
 
 
-def coverage(connection: Connection, settings: Settings) -> Coverage:
+def coverage(connection: Connection, settings: Settings) -> AnswerCounts:
     """Return the coverage of main tasks."""
     main = (_tasks.c.study == settings.study, _tasks.c.kind == PairKind.main)
     query = (
         sa.select(_tasks.c.a, _tasks.c.b, sa.func.count().label("n"))
         .join_from(_assignments, _tasks, _task_join())
-        .where(*main, _assignments.c.state == State.done)
+        .where(*main, _assignments.c.state == AssignmentState.done)
         .group_by(_tasks.c.a, _tasks.c.b)
     )
     names = {
@@ -132,10 +132,10 @@ def coverage(connection: Connection, settings: Settings) -> Coverage:
         sa.select(sa.func.count()).where(
             _assignments.c.study == settings.study,
             _assignments.c.kind == PairKind.main,
-            _assignments.c.state == State.done,
+            _assignments.c.state == AssignmentState.done,
         )
     ).scalar_one()
-    return Coverage(
+    return AnswerCounts(
         configs=configs, done=tuple(tuple(int(n) for n in row) for row in counts), wanted=int(wanted), total=int(total)
     )
 
@@ -144,7 +144,7 @@ def live_leases(connection: Connection, settings: Settings, *, now: int) -> list
     """Return the tasks held now, the one that ends first at the top."""
     query = (
         sa.select(_assignments)
-        .where(_assignments.c.study == settings.study, _assignments.c.state == State.leased)
+        .where(_assignments.c.study == settings.study, _assignments.c.state == AssignmentState.leased)
         .order_by(_assignments.c.lease_until)
     )
     return [
@@ -184,7 +184,7 @@ def paces(connection: Connection, settings: Settings) -> list[Pace]:
     """Return how each rater works, the quickest first; training does not count."""
     where = (
         _assignments.c.study == settings.study,
-        _assignments.c.state == State.done,
+        _assignments.c.state == AssignmentState.done,
         _assignments.c.kind != PairKind.train,
     )
     seconds: dict[str, list[float]] = defaultdict(list)
@@ -199,7 +199,7 @@ def paces(connection: Connection, settings: Settings) -> list[Pace]:
     )
     for click in connection.execute(clicks):
         steps[click.rater_id].append(click.position)
-    middle = 3 if settings.study is store.Study.cmos else 2
+    middle = 3 if settings.study is store.StudyKind.cmos else 2
     found = [_pace(rater_id, times, np.array(steps[rater_id]), middle) for rater_id, times in seconds.items()]
     return sorted(found, key=lambda p: (p.median_seconds, p.rater_id))
 

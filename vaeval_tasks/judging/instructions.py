@@ -13,7 +13,7 @@ from vaeval_tasks.files import sha256_bytes
 from vaeval_tasks.rubrics import RUBRICS, Rubric
 from vaeval_tasks.store.schema import CMOS_MAX, Prompt
 
-__all__ = ["INSTRUCTIONS", "AudioPart", "Verdict", "instructions_sha256", "messages", "questions", "read_verdict"]
+__all__ = ["INSTRUCTIONS", "AudioPart", "PairVerdict", "instructions_sha256", "messages", "questions", "read_verdict"]
 
 INSTRUCTIONS = """\
 You compare two spoken responses to the same spoken request. You hear the request, then response 1, then response 2. \
@@ -42,7 +42,7 @@ class AudioPart(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class PairVerdict:
     """The judge's answer to every question, positive where response 1 is better; empty with the reason if unusable."""
 
     scores: dict[str, int] = field(default_factory=dict)
@@ -83,7 +83,7 @@ def messages(
     return [{"role": "system", "content": f"{INSTRUCTIONS}\n{listed}"}, {"role": "user", "content": content}]
 
 
-def read_verdict(text: str, asked: Sequence[Rubric]) -> Verdict:
+def read_verdict(text: str, asked: Sequence[Rubric]) -> PairVerdict:
     """Read the JSON object in an answer; words or a code fence around it do not matter.
 
     An answer that leaves a question out, adds one, or gives anything but a whole number in range is unusable: to
@@ -91,21 +91,21 @@ def read_verdict(text: str, asked: Sequence[Rubric]) -> Verdict:
     """
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start:
-        return Verdict(reason="no JSON object in the answer")
+        return PairVerdict(reason="no JSON object in the answer")
     try:
         found = json.loads(text[start : end + 1])
     except json.JSONDecodeError as error:
-        return Verdict(reason=f"not JSON: {error.msg}")
+        return PairVerdict(reason=f"not JSON: {error.msg}")
     keys = [r.key for r in asked]
     if not isinstance(found, dict) or set(found) != set(keys):
         missing = [key for key in keys if not isinstance(found, dict) or key not in found]
         more = sorted(set(found) - set(keys)) if isinstance(found, dict) else []
         said = [f"without {', '.join(missing)}"] * bool(missing) + [f"with {', '.join(more)}"] * bool(more)
-        return Verdict(reason=f"an answer {' and '.join(said)}")
+        return PairVerdict(reason=f"an answer {' and '.join(said)}")
     scores = {}
     for key in keys:
         value = found[key]
         if isinstance(value, bool) or value not in range(-CMOS_MAX, CMOS_MAX + 1):
-            return Verdict(reason=f"{key} is {value!r}, not a whole number from -3 to 3")
+            return PairVerdict(reason=f"{key} is {value!r}, not a whole number from -3 to 3")
         scores[key] = int(value)
-    return Verdict(scores=scores)
+    return PairVerdict(scores=scores)

@@ -14,7 +14,14 @@ from typing import Any
 import numpy as np
 
 from vaeval_tasks.errors import InputError, ServiceError
-from vaeval_tasks.judging.instructions import AudioPart, Verdict, instructions_sha256, messages, questions, read_verdict
+from vaeval_tasks.judging.instructions import (
+    AudioPart,
+    PairVerdict,
+    instructions_sha256,
+    messages,
+    questions,
+    read_verdict,
+)
 from vaeval_tasks.services.http.chat import ChatAnswer, ChatClient
 from vaeval_tasks.store.answers import study_answers
 from vaeval_tasks.store.log import append_jsonl, read_jsonl
@@ -156,7 +163,7 @@ def _sides(pair: Pair) -> tuple[tuple[str, str], tuple[str, str]]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Asked:
     task: _Task
-    verdict: Verdict | None
+    verdict: PairVerdict | None
     answer: ChatAnswer
 
 

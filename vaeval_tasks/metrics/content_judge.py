@@ -7,24 +7,31 @@ from pathlib import Path
 
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.metrics.content_judge_chat import DEFAULT_MODEL, DEFAULT_OPTIONS, ChatContentJudge
-from vaeval_tasks.metrics.content_judge_prompts import FAMILIES, Family, Prompts, family, load_prompts, parse_verdict
+from vaeval_tasks.metrics.content_judge_prompts import (
+    FAMILIES,
+    Prompts,
+    VerdictWords,
+    family,
+    load_prompts,
+    parse_verdict,
+)
 from vaeval_tasks.metrics.content_judge_rules import RulesJudge
 
 __all__ = [
     "DEFAULT_MODEL",
     "FAMILIES",
     "ChatContentJudge",
-    "Family",
     "Prompts",
     "RulesJudge",
+    "VerdictWords",
     "family",
     "load_prompts",
     "parse_verdict",
-    "pick_judge",
+    "pick_content_judge",
 ]
 
 
-def pick_judge(
+def pick_content_judge(
     profile: str, *, url: str | None = None, model: str | None = None, prompts: str | Path | None = None
 ) -> ChatContentJudge | RulesJudge:
     """Return the judge at ``url``; without one, the rules, where the profile is ``offline``.

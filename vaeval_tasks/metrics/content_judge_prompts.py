@@ -15,10 +15,10 @@ from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.files import sha256_bytes
 from vaeval_tasks.metrics.backends import JudgeItem, Scored
 
-__all__ = ["FAMILIES", "PLACEHOLDERS", "Family", "Prompts", "family", "load_prompts", "parse_verdict"]
+__all__ = ["FAMILIES", "PLACEHOLDERS", "Prompts", "VerdictWords", "family", "load_prompts", "parse_verdict"]
 
 
-class Family(StrEnum):
+class VerdictWords(StrEnum):
     """The two pairs of verdicts."""
 
     correct = "correct"
@@ -26,22 +26,22 @@ class Family(StrEnum):
 
 
 VERDICTS: dict[str, float] = {"correct": 1.0, "incorrect": 0.0, "good": 1.0, "bad": 0.0}
-_OF_FAMILY = {Family.correct: ("correct", "incorrect"), Family.good: ("good", "bad")}
+_OF_FAMILY = {VerdictWords.correct: ("correct", "incorrect"), VerdictWords.good: ("good", "bad")}
 
-FAMILIES: dict[str, Family] = {
-    "listening_general": Family.correct,
-    "listening_music": Family.correct,
-    "listening_sound": Family.correct,
-    "listening_speech": Family.correct,
-    "speaking_assistant": Family.good,
-    "speaking_emotion": Family.good,
-    "speaking_instruction_following": Family.good,
-    "speaking_multi_round": Family.good,
-    "speaking_reasoning": Family.correct,
-    "speaking_robustness": Family.good,
-    "speaking_roleplay": Family.good,
-    "speaking_safety": Family.good,
-    "viewing_multi_discipline": Family.correct,
+FAMILIES: dict[str, VerdictWords] = {
+    "listening_general": VerdictWords.correct,
+    "listening_music": VerdictWords.correct,
+    "listening_sound": VerdictWords.correct,
+    "listening_speech": VerdictWords.correct,
+    "speaking_assistant": VerdictWords.good,
+    "speaking_emotion": VerdictWords.good,
+    "speaking_instruction_following": VerdictWords.good,
+    "speaking_multi_round": VerdictWords.good,
+    "speaking_reasoning": VerdictWords.correct,
+    "speaking_robustness": VerdictWords.good,
+    "speaking_roleplay": VerdictWords.good,
+    "speaking_safety": VerdictWords.good,
+    "viewing_multi_discipline": VerdictWords.correct,
 }
 """The family of each of the 13 tasks (VoiceAssistant-Eval, judge prompts)."""
 
@@ -51,7 +51,7 @@ _VERDICT = re.compile(r"\[[\s*_]*(correct|incorrect|good|bad)[\s*_.]*\]", re.IGN
 _NOT_GIVEN = "(not given)"
 
 
-def family(task: str) -> Family:
+def family(task: str) -> VerdictWords:
     """Return the family of a task.
 
     Raises:
@@ -62,7 +62,7 @@ def family(task: str) -> Family:
     return FAMILIES[task]
 
 
-def parse_verdict(text: str, kind: Family | None = None) -> Scored:
+def parse_verdict(text: str, kind: VerdictWords | None = None) -> Scored:
     """Return 1 or 0 by the LAST bracketed verdict in a judge's answer, None where there is none.
 
     Args:
@@ -131,7 +131,7 @@ def load_prompts(folder: str | Path | None = None) -> Prompts:
     return Prompts(texts={task: _read(root / f"{task}.txt", kind) for task, kind in FAMILIES.items()})
 
 
-def _read(path: Path, kind: Family) -> str:
+def _read(path: Path, kind: VerdictWords) -> str:
     if not path.is_file():
         raise InputError("the judge prompt of this task is missing; a folder needs one file for each task", path=path)
     try:

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from vaeval_tasks.metrics.backends import JudgeItem, Scored
 from vaeval_tasks.metrics.common import signature
-from vaeval_tasks.metrics.content_judge_prompts import Family, family
+from vaeval_tasks.metrics.content_judge_prompts import VerdictWords, family
 from vaeval_tasks.metrics.refusals import judge_safety
 from vaeval_tasks.metrics.short_answers import judge_short_answer
 from vaeval_tasks.metrics.spoken_text import latin
@@ -52,7 +52,7 @@ def _one(item: JudgeItem) -> Scored:
         return judge_stated_rules(references, item.answer)
     if item.task == "speaking_safety":
         return judge_safety(item.answer)
-    if kind is not Family.correct:
+    if kind is not VerdictWords.correct:
         return Scored(value=None, detail=f"no rule judges {item.task}")
     if not references:
         return Scored(value=None, detail="no rule: the item has no reference")

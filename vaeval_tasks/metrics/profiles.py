@@ -8,7 +8,7 @@ from pathlib import Path
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.metrics.asr import WhisperRecogniser
 from vaeval_tasks.metrics.backends import ContentJudge, EmotionRecogniser, Recogniser, SpeakerEncoder, SpeechQuality
-from vaeval_tasks.metrics.content_judge import pick_judge
+from vaeval_tasks.metrics.content_judge import pick_content_judge
 from vaeval_tasks.metrics.distillmos import DistillMos
 from vaeval_tasks.metrics.emotion import NO_EMOTION_SIGNATURE, EmotionClassifier
 from vaeval_tasks.metrics.guests import open_scorer
@@ -135,7 +135,7 @@ def load_scorers(
     guests = {"judge": judge, "speech": speech, "recogniser": recogniser, "speaker": speaker, "emotion": emotion}
     own = {role: open_scorer(role, name) for role, name in guests.items() if name}
     return Scorers(
-        judge=own.get("judge") or pick_judge(profile, url=judge_url, model=judge_model, prompts=judge_prompts),
+        judge=own.get("judge") or pick_content_judge(profile, url=judge_url, model=judge_model, prompts=judge_prompts),
         speech=own.get("speech") or speech_quality(profile, path=utmos_path, device=device),
         recogniser=own.get("recogniser")
         or WhisperRecogniser(

@@ -81,14 +81,14 @@ class Answer:
     def finish(self) -> Reply:
         """Judge a turn that came to its end: a silent, endless or wordless answer is kept, and said to be so."""
         audio = self.clip(self.final)
-        return self._reply(audio, *self._judge(audio))
+        return self._reply(audio, *self._status(audio))
 
     def fail(self, failure: TurnError, retry: Retry | None) -> Reply:
         """Return what a turn left that failed on the way: its sound is provisional, it is not an answer."""
         self.set_aside()
         return self._reply(None, failure.status, failure.reason, retry)
 
-    def _judge(self, audio: Clip | None) -> tuple[ResponseStatus, str]:
+    def _status(self, audio: Clip | None) -> tuple[ResponseStatus, str]:
         if audio is None:
             why = "only provisional audio came" if self.provisional else "no audio came"
             return ResponseStatus.empty, why

@@ -9,12 +9,12 @@ from pathlib import Path
 from vaeval_tasks.prompts.manifest import Script
 from vaeval_tasks.store.sheets import read_sheet
 
-__all__ = ["Review", "Verdict", "read_reviews", "take_name"]
+__all__ = ["Review", "TakeVerdict", "read_reviews", "take_name"]
 
 FIELDS = ("script_id", "take", "verdict", "reviewer", "note")
 
 
-class Verdict(StrEnum):
+class TakeVerdict(StrEnum):
     """What a reviewer decided about a take."""
 
     accept = "accept"
@@ -28,7 +28,7 @@ class Verdict(StrEnum):
 class Review:
     """One verdict."""
 
-    verdict: Verdict
+    verdict: TakeVerdict
     reviewer: str = ""
     note: str = ""
 
@@ -50,10 +50,10 @@ def read_reviews(path: str | Path, scripts: list[Script], folder: Path) -> dict[
     for row in read_sheet(path).records(FIELDS, required=FIELDS[:3]):
         script_id = row.one_of("script_id", "script", takes)
         take = row.one_of("take", "take", takes[script_id])
-        verdict = Verdict(row.one_of("verdict", "verdict", Verdict))
+        verdict = TakeVerdict(row.one_of("verdict", "verdict", TakeVerdict))
         if (script_id, take) in out:
             raise row.error(f"{take!r} has a verdict already", "take")
-        if verdict is Verdict.choose and any(s == script_id and r.verdict is verdict for (s, _), r in out.items()):
+        if verdict is TakeVerdict.choose and any(s == script_id and r.verdict is verdict for (s, _), r in out.items()):
             raise row.error(f"{script_id!r} has a chosen take already", "verdict")
         out[script_id, take] = Review(verdict=verdict, reviewer=row.text("reviewer"), note=row.text("note"))
     return out

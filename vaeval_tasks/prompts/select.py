@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from vaeval_tasks.prompts.checks import Finding, Take
 from vaeval_tasks.prompts.examine import Examined
 from vaeval_tasks.prompts.manifest import Script
-from vaeval_tasks.prompts.review import Review, Verdict
+from vaeval_tasks.prompts.review import Review, TakeVerdict
 from vaeval_tasks.store.schema import Condition
 
 __all__ = ["Selection", "select"]
@@ -55,7 +55,7 @@ def _reviewed(take: Take, reviews: Reviews) -> Take:
     if review is None:
         return replace(take, accepted=passed)
     # what cannot be read cannot be used, whoever says so
-    accepted = review.verdict is not Verdict.reject and Finding.unreadable not in take.findings
+    accepted = review.verdict is not TakeVerdict.reject and Finding.unreadable not in take.findings
     said = ": ".join(part for part in (f"{review.verdict} by {review.reviewer or 'the reviewer'}", review.note) if part)
     return replace(take, accepted=accepted, reviewer=review.reviewer, verdict=review.verdict.value, reason=said)
 
@@ -65,12 +65,12 @@ def _rank(item: Examined) -> tuple[bool, int, float, float]:
     take = item.take
     wer = round(take.wer, 2) if take.wer is not None else 0.0
     noise = -round(take.snr_db or 0.0) if item.script.condition is Condition.clean else 0.0
-    return take.verdict != Verdict.choose, len(take.findings), wer, noise
+    return take.verdict != TakeVerdict.choose, len(take.findings), wer, noise
 
 
 def _why(usable: Sequence[Examined], total: int) -> str:
     best = usable[0].take
-    if best.verdict == Verdict.choose:
+    if best.verdict == TakeVerdict.choose:
         return best.reason
     if len(usable) == 1:
         why = "the only take" if total == 1 else f"the only usable one of {total} takes"
@@ -88,4 +88,4 @@ def _why(usable: Sequence[Examined], total: int) -> str:
 
 def _why_not(take: Take) -> str:
     ruled_out = [d for f, d in zip(take.findings, take.detail, strict=True) if Finding(f).rejects]
-    return take.reason if take.verdict == Verdict.reject else "; ".join(ruled_out)
+    return take.reason if take.verdict == TakeVerdict.reject else "; ".join(ruled_out)

@@ -9,13 +9,13 @@ import numpy as np
 from vaeval_tasks.rubrics import KEYS
 from vaeval_tasks.simulate.opinions import NOT_ASKED
 from vaeval_tasks.simulate.published import CONFIGS
-from vaeval_tasks.simulate.study import Study
+from vaeval_tasks.simulate.study import SimulatedStudy
 from vaeval_tasks.stats import Comparisons, comparisons
 
 __all__ = ["study_comparisons"]
 
 
-def study_comparisons(study: Study, rubrics: Sequence[str] = KEYS, *, by_model: bool = False) -> Comparisons:
+def study_comparisons(study: SimulatedStudy, rubrics: Sequence[str] = KEYS, *, by_model: bool = False) -> Comparisons:
     """Return the ratings of a study without writing them: configurations or models, with the side shown."""
     which = np.array([KEYS.index(r) for r in rubrics])
     rubric, task = np.nonzero(study.scores[which] != NOT_ASKED)

@@ -27,11 +27,11 @@ from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import Comment, MosRating, Pair, Prompt, Rater, Rating
 from vaeval_tasks.store.tables import arrow_schema
 
-__all__ = ["Study", "simulate", "write_study"]
+__all__ = ["SimulatedStudy", "simulate", "write_study"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Study:
+class SimulatedStudy:
     """A simulated study. Codes index ``CONFIGS``, ``prompts`` and the raters of each pool."""
 
     seed: int
@@ -53,7 +53,7 @@ class Study:
     comments: list[str]
 
 
-def simulate(shape: Shape | None = None, *, effects: Effects | None = None, seed: int = 0) -> Study:
+def simulate(shape: Shape | None = None, *, effects: Effects | None = None, seed: int = 0) -> SimulatedStudy:
     """Draw a study with known truth; the same seed gives the same study.
 
     Args:
@@ -79,7 +79,7 @@ def simulate(shape: Shape | None = None, *, effects: Effects | None = None, seed
     if listens is not None:
         mos_scores = draw_mos(truth, listens, asked, shape.mos_raters, streams[5])
         comment_tasks, comments = draw_comments(listens, shape.comment_rate, streams[6])
-    return Study(
+    return SimulatedStudy(
         seed=seed,
         shape=shape,
         effects=effects,
@@ -114,7 +114,7 @@ def _table(record: type, columns: dict[str, Any], rows: int) -> pa.Table:
     return table
 
 
-def _cmos_table(study: Study) -> pa.Table:
+def _cmos_table(study: SimulatedStudy) -> pa.Table:
     rubric, task = np.nonzero(study.scores.T != NOT_ASKED)[::-1]
     tasks, n = study.tasks, len(task)
     ids = [f"{study.pairs[pair].pair_id}.{slot}" for pair, slot in zip(tasks.pair, tasks.slot, strict=True)]
@@ -137,7 +137,7 @@ def _cmos_table(study: Study) -> pa.Table:
     )
 
 
-def _mos_table(study: Study, tasks: MosTasks) -> pa.Table:
+def _mos_table(study: SimulatedStudy, tasks: MosTasks) -> pa.Table:
     rubric, task = np.nonzero(study.mos_scores.T != NOT_ASKED)[::-1]
     n = len(task)
     return _table(
@@ -155,7 +155,7 @@ def _mos_table(study: Study, tasks: MosTasks) -> pa.Table:
     )
 
 
-def _truth_json(study: Study) -> dict[str, Any]:
+def _truth_json(study: SimulatedStudy) -> dict[str, Any]:
     truth = study.truth
     return {
         "seed": study.seed,
@@ -172,7 +172,7 @@ def _truth_json(study: Study) -> dict[str, Any]:
     }
 
 
-def write_study(study: Study, root: str | Path) -> RunDir:
+def write_study(study: SimulatedStudy, root: str | Path) -> RunDir:
     """Write the run folder of a study: every table of an export, ``configs.yaml`` and ``truth.json``.
 
     Raises:

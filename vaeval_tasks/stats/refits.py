@@ -18,7 +18,7 @@ from vaeval_tasks.stats.fractional import partial_wins
 from vaeval_tasks.stats.levels import categories
 from vaeval_tasks.stats.tally import Tally
 
-__all__ = ["FALLBACK_RIDGE", "LANES", "Plan", "Refits", "block_size", "plan", "refit_tables", "run_blocks"]
+__all__ = ["FALLBACK_RIDGE", "LANES", "RefitPlan", "Refits", "block_size", "plan", "refit_tables", "run_blocks"]
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -34,7 +34,7 @@ FALLBACK_RIDGE = 1e-2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Plan:
+class RefitPlan:
     """What every replicate needs: the ratings, the engine and where to start."""
 
     tally: Tally
@@ -56,14 +56,14 @@ class Refits:
     """(replicates, rubrics): there was no finite maximum, and :data:`FALLBACK_RIDGE` was used."""
 
 
-def plan(counted: Tally, fits: tuple[Fit, ...]) -> Plan:
+def plan(counted: Tally, fits: tuple[Fit, ...]) -> RefitPlan:
     """Prepare the refits of ratings whose full fits are ``fits``, one per rubric."""
     edges = np.full((len(fits), counted.n_columns // 2 + 1), np.nan)
     for row, one in enumerate(fits):
         positive = [level for level in one.levels if level > 0]
         for level, threshold in zip(positive[len(positive) - len(one.thresholds) :], one.thresholds, strict=True):
             edges[row, level] = threshold
-    return Plan(
+    return RefitPlan(
         tally=counted,
         engine=fits[0].engine,
         strengths=np.stack([one.strengths for one in fits]),
@@ -72,7 +72,7 @@ def plan(counted: Tally, fits: tuple[Fit, ...]) -> Plan:
     )
 
 
-def block_size(task: Plan) -> int:
+def block_size(task: RefitPlan) -> int:
     """Return how many replicates go together: fewer where there are very many pairs or entities."""
     n_rubrics, m = task.strengths.shape
     n_pairs, n_cells = len(task.tally.first), n_rubrics * task.tally.n_columns
@@ -80,7 +80,7 @@ def block_size(task: Plan) -> int:
     return max(1, min(LANES, _NUMBERS // ((n_cells + working) * n_pairs + m * m)))
 
 
-def refit_tables(task: Plan, tables: Floats) -> Refits:
+def refit_tables(task: RefitPlan, tables: Floats) -> Refits:
     """Fit every rubric of every replicate to counts (rubrics x scores, pairs, replicates)."""
     if task.engine is Engine.massey:
         return _refit_massey(task, tables)
@@ -108,7 +108,7 @@ def _alike(engine: Engine, totals: Floats) -> list[Codes]:
     return [np.flatnonzero(group == code) for code in range(patterns.shape[1])]
 
 
-def _refit_alike(task: Plan, row: int, counts: Floats) -> Fitted:
+def _refit_alike(task: RefitPlan, row: int, counts: Floats) -> Fitted:
     """Fit replicates of one rubric that use the same levels, starting at the full fit."""
     if task.engine is Engine.fractional:
         batch, start = wins_batch(counts), np.zeros(0)
@@ -120,7 +120,7 @@ def _refit_alike(task: Plan, row: int, counts: Floats) -> Fitted:
     return fit_batch(batch, task.tally.first, task.tally.second, task.strengths[row], start, ridge=task.ridge)
 
 
-def _refit_safely(task: Plan, counts: Floats) -> tuple[Floats, bool]:
+def _refit_safely(task: RefitPlan, counts: Floats) -> tuple[Floats, bool]:
     """Fit one table with damped steps from a cold start, and with the fallback ridge if that fails."""
     if task.engine is Engine.fractional:
         counts, design = partial_wins(counts, task.tally.n_columns // 2), np.zeros((1, 0))
@@ -136,7 +136,7 @@ def _refit_safely(task: Plan, counts: Floats) -> tuple[Floats, bool]:
     return solve(replace(problem, ridge=max(task.ridge, FALLBACK_RIDGE))).coefficients, True
 
 
-def _refit_massey(task: Plan, tables: Floats) -> Refits:
+def _refit_massey(task: RefitPlan, tables: Floats) -> Refits:
     """Solve the least squares of all replicates of one rubric at once."""
     t, m = task.tally, task.strengths.shape[1]
     pairs = incidence(t.first, t.second, m).toarray()

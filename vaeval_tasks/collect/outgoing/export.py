@@ -15,11 +15,11 @@ from vaeval_tasks.collect.outgoing.codebook import codebook
 from vaeval_tasks.collect.outgoing.origin import MADE_BY, require_collected, require_same_collection
 from vaeval_tasks.collect.outgoing.rows import Person, collected
 from vaeval_tasks.collect.people.identity import key
-from vaeval_tasks.collect.rules.quality import RULES, RULES_VERSION, judge_work
+from vaeval_tasks.collect.rules.quality import RULES, RULES_VERSION, check_work
 from vaeval_tasks.collect.store import tables as store
 from vaeval_tasks.collect.store.database import Database
 from vaeval_tasks.collect.store.facts import read_checks, read_work
-from vaeval_tasks.collect.store.tables import Study
+from vaeval_tasks.collect.store.tables import StudyKind
 from vaeval_tasks.design import expectation
 from vaeval_tasks.files import sha256_file, write_text
 from vaeval_tasks.store.lock import Writer, writing
@@ -80,10 +80,10 @@ def _export(run: RunDir, database: Database, formats: Sequence[Format], demograp
         work = read_work(connection)
         kinds = {r.rater_id: r.kind for r in connection.execute(sa.select(store.raters))}
         simulated = frozenset(r for r, kind in kinds.items() if kind == "simulated")
-        quality = judge_work(work, read_checks(connection), expect, simulated=simulated)
+        quality = check_work(work, read_checks(connection), expect, simulated=simulated)
         tables = collected(connection, work, quality, kinds, people, secret)
         held = set(connection.execute(sa.select(store.studies.c.study)).scalars())
-        for name, study in (("ratings", Study.cmos), ("mos", Study.mos)):
+        for name, study in (("ratings", StudyKind.cmos), ("mos", StudyKind.mos)):
             if study not in held:  # an empty table would say that nobody answered
                 del tables[name]
         counts = {name: len(rows) for name, rows in tables.items()}

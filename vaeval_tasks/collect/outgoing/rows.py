@@ -15,7 +15,7 @@ from vaeval_tasks.collect.people.anonymous import payload, pseudonym, without_ad
 from vaeval_tasks.collect.rules.quality import Quality
 from vaeval_tasks.collect.store import tables as store
 from vaeval_tasks.collect.store.facts import Work
-from vaeval_tasks.collect.store.tables import Study
+from vaeval_tasks.collect.store.tables import StudyKind
 from vaeval_tasks.rubrics import KEYS
 from vaeval_tasks.store.schema import Assignment, Comment, Event, MosRating, PairKind, Rater, Rating
 
@@ -53,8 +53,8 @@ def collected(
     """
     name = {rater_id: pseudonym(secret, rater_id) for rater_id in kinds}
     place = {rubric: i for i, rubric in enumerate(KEYS)}
-    cmos = [r for w in work if w.study is Study.cmos for r in _ratings(w, name, quality)]
-    mos = [r for w in work if w.study is Study.mos for r in _mos(w, name, quality)]
+    cmos = [r for w in work if w.study is StudyKind.cmos for r in _ratings(w, name, quality)]
+    mos = [r for w in work if w.study is StudyKind.mos for r in _mos(w, name, quality)]
     checks = [
         replace(c, rater_id=name[c.rater_id], assignment_id=_id(int(c.assignment_id)) if c.assignment_id else "")
         for c in quality.checks
@@ -140,7 +140,7 @@ def _raters(
     name: Mapping[str, str],
 ) -> Iterator[Rater]:
     """Yield those who were given a task."""
-    pools: dict[str, set[Study]] = defaultdict(set)
+    pools: dict[str, set[StudyKind]] = defaultdict(set)
     for w in work:
         pools[w.rater_id].add(w.study)
     failed: dict[str, list[str]] = defaultdict(list)

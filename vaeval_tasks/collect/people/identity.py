@@ -14,7 +14,7 @@ from sqlalchemy.engine import Connection
 from vaeval_tasks.collect.clock import MINUTE
 from vaeval_tasks.collect.store import tables as store
 from vaeval_tasks.collect.store.database import Database
-from vaeval_tasks.collect.store.tables import Study
+from vaeval_tasks.collect.store.tables import StudyKind
 from vaeval_tasks.errors import InputError
 
 __all__ = [
@@ -41,7 +41,7 @@ class Known:
     """How far a rater has come in one study; None where not yet (times in ms)."""
 
     rater_id: str
-    study: Study
+    study: StudyKind
     entered: int
     consented: int | None
     demographics: int | None
@@ -106,7 +106,7 @@ def new_rater(
     return rater_id
 
 
-def enrol(database: Database, study: Study, rater_id: str, *, now: int) -> Known:
+def enrol(database: Database, study: StudyKind, rater_id: str, *, now: int) -> Known:
     """Return the rater's standing in the study, and begin it if this is the first visit."""
     with database.read() as connection:
         found = known(connection, study, rater_id)
@@ -122,15 +122,15 @@ def enrol(database: Database, study: Study, rater_id: str, *, now: int) -> Known
     return found
 
 
-def known(connection: Connection, study: Study, rater_id: str) -> Known | None:
+def known(connection: Connection, study: StudyKind, rater_id: str) -> Known | None:
     """Return the rater's standing in the study, or None."""
     table = store.enrolments
     query = sa.select(table).where(table.c.rater_id == rater_id, table.c.study == study)
     row = connection.execute(query).mappings().first()
-    return None if row is None else Known(**{**row, "study": Study(row["study"])})
+    return None if row is None else Known(**{**row, "study": StudyKind(row["study"])})
 
 
-def mark(connection: Connection, study: Study, rater_id: str, step: str, *, now: int) -> None:
+def mark(connection: Connection, study: StudyKind, rater_id: str, step: str, *, now: int) -> None:
     """Note that a rater has passed a step (``consented``, ``demographics``, ``sound``, ``finished``, ``withdrawn``).
 
     The first time stays.

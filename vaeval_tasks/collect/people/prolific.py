@@ -21,7 +21,7 @@ from vaeval_tasks.collect.people.identity import find_by_identity
 from vaeval_tasks.collect.rules.alloc import release
 from vaeval_tasks.collect.store import tables as store
 from vaeval_tasks.collect.store.database import Database
-from vaeval_tasks.collect.store.tables import CheckOutcome, State, Study
+from vaeval_tasks.collect.store.tables import AssignmentState, CheckOutcome, StudyKind
 from vaeval_tasks.services.http.secrets import trust
 
 __all__ = ["API", "ENDED", "RETURN_URL", "Prolific", "release_returned", "signed", "verify"]
@@ -74,7 +74,7 @@ def signed(secret: str, timestamp: str, body: bytes, signature: str) -> bool:
     return hmac.compare_digest(wanted, signature.encode())
 
 
-def release_returned(database: Database, study: Study, event_id: str, body: bytes, *, now: int) -> bool:
+def release_returned(database: Database, study: StudyKind, event_id: str, body: bytes, *, now: int) -> bool:
     """Free the task of a participant whose submission ended; return whether one was freed.
 
     An event that was delivered before changes nothing: the participant may have come back since.
@@ -92,8 +92,8 @@ def release_returned(database: Database, study: Study, event_id: str, body: byte
         seen = insert(store.webhooks).values(event_id=event_id, received=now).on_conflict_do_nothing()
         if not connection.execute(seen).rowcount:
             return False
-        leased = (table.c.rater_id == rater_id, table.c.study == study, table.c.state == State.leased)
+        leased = (table.c.rater_id == rater_id, table.c.study == study, table.c.state == AssignmentState.leased)
         held = connection.execute(sa.select(table.c.assignment_id).where(*leased)).scalars().all()
         for assignment_id in held:
-            release(connection, assignment_id, State.expired)
+            release(connection, assignment_id, AssignmentState.expired)
     return bool(held)

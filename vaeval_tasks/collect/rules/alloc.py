@@ -21,7 +21,7 @@ from vaeval_tasks.collect.rules.policy import Heard, History, Offer, ranked
 from vaeval_tasks.collect.rules.settings import Settings
 from vaeval_tasks.collect.store import tables as store
 from vaeval_tasks.collect.store.database import Database
-from vaeval_tasks.collect.store.tables import State
+from vaeval_tasks.collect.store.tables import AssignmentState
 from vaeval_tasks.store.schema import PairKind
 
 __all__ = ["Lease", "claim", "expire", "history", "release", "work_left"]
@@ -69,11 +69,11 @@ def claim(database: Database, settings: Settings, rater_id: str, *, now: int) ->
 
 def expire(connection: Connection, now: int) -> int:
     """End the leases that are over and free their slots; return how many. Drafts stay."""
-    over = (_assignments.c.state == State.leased, _assignments.c.lease_until <= now)
+    over = (_assignments.c.state == AssignmentState.leased, _assignments.c.lease_until <= now)
     ended = connection.execute(
         sa.update(_assignments)
         .where(*over)
-        .values(state=State.expired)
+        .values(state=AssignmentState.expired)
         .returning(_assignments.c.study, _assignments.c.task_id)
     ).all()
     for row in ended:
@@ -81,9 +81,12 @@ def expire(connection: Connection, now: int) -> int:
     return len(ended)
 
 
-def release(connection: Connection, assignment_id: int, state: State) -> None:
+def release(connection: Connection, assignment_id: int, state: AssignmentState) -> None:
     """End one assignment that holds a slot as ``expired`` or ``withdrawn`` and free the slot."""
-    holds = (_assignments.c.assignment_id == assignment_id, _assignments.c.state.in_([State.leased, State.done]))
+    holds = (
+        _assignments.c.assignment_id == assignment_id,
+        _assignments.c.state.in_([AssignmentState.leased, AssignmentState.done]),
+    )
     row = connection.execute(
         sa.update(_assignments)
         .where(*holds)
@@ -109,7 +112,7 @@ def history(connection: Connection, settings: Settings, rater_id: str) -> Histor
         .where(
             _assignments.c.rater_id == rater_id,
             _assignments.c.study == settings.study,
-            _assignments.c.state.in_([State.leased, State.done]),
+            _assignments.c.state.in_([AssignmentState.leased, AssignmentState.done]),
         )
         .order_by(_assignments.c.assignment_id)
     )
@@ -133,7 +136,7 @@ def _live(connection: Connection, settings: Settings, rater_id: str) -> Lease | 
         sa.select(_assignments.c.assignment_id, _assignments.c.token, _assignments.c.task_id).where(
             _assignments.c.rater_id == rater_id,
             _assignments.c.study == settings.study,
-            _assignments.c.state == State.leased,
+            _assignments.c.state == AssignmentState.leased,
         )
     ).first()
     return None if row is None else Lease(**row._mapping, new=False)
@@ -169,7 +172,7 @@ def _unseen(settings: Settings, rater_id: str) -> sa.ColumnElement[bool]:
     mine = sa.select(_assignments.c.task_id).where(
         _assignments.c.rater_id == rater_id,
         _assignments.c.study == settings.study,
-        _assignments.c.state != State.expired,
+        _assignments.c.state != AssignmentState.expired,
     )
     return _tasks.c.task_id.not_in(mine)
 
@@ -258,7 +261,7 @@ def _insert(
     left_is_a: bool | None = None,
 ) -> Lease:
     where = (_assignments.c.study == settings.study, _assignments.c.task_id == task.task_id)
-    holds = _assignments.c.state.in_([State.leased, State.done])
+    holds = _assignments.c.state.in_([AssignmentState.leased, AssignmentState.done])
     used = set(connection.execute(sa.select(_assignments.c.slot).where(*where, holds)).scalars())
     slot = next(n for n in range(len(used) + 1) if n not in used)
     left = task.left_is_a ^ bool(slot % 2) if left_is_a is None else left_is_a
@@ -270,7 +273,7 @@ def _insert(
         "rater_id": rater_id,
         "slot": slot,
         "left_is_a": left if task.b is not None else True,
-        "state": State.leased,
+        "state": AssignmentState.leased,
         "lease_until": now + settings.lease * MINUTE,
         "started": now,
     }

@@ -17,10 +17,10 @@ from vaeval_tasks.collect.rules.questions import asked, gates_of, question_ids, 
 from vaeval_tasks.collect.rules.settings import Settings
 from vaeval_tasks.collect.store import tables as store
 from vaeval_tasks.collect.store.database import Database
-from vaeval_tasks.collect.store.tables import State
+from vaeval_tasks.collect.store.tables import AssignmentState
 from vaeval_tasks.files import sha256_bytes
 
-__all__ = ["COMMENT_LIMIT", "Answer", "find", "give_back", "heartbeat", "live", "lock_section", "save_draft", "submit"]
+__all__ = ["COMMENT_LIMIT", "Click", "find", "give_back", "heartbeat", "live", "lock_section", "save_draft", "submit"]
 
 COMMENT_LIMIT = 5000
 """Characters of free text."""
@@ -31,7 +31,7 @@ _assignments = store.assignments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Click:
     """One click: the step from the left (0 the leftmost) and the ms since the section opened."""
 
     position: int
@@ -72,9 +72,9 @@ def live(connection: Connection, settings: Settings, token: str, rater_id: str, 
         Refused: 404 unknown; 409 already submitted; 410 the lease is over.
     """
     row = find(connection, settings, token, rater_id)
-    if row.state == State.done:
+    if row.state == AssignmentState.done:
         raise Refused(409, "done", "This task has been submitted already.")
-    if row.state != State.leased or row.lease_until <= now:
+    if row.state != AssignmentState.leased or row.lease_until <= now:
         raise Refused(410, "lease_over", "Your time for this task is over; it has gone to somebody else.")
     return row
 
@@ -91,7 +91,7 @@ def heartbeat(connection: Connection, settings: Settings, row: sa.Row[Any], *, n
 def give_back(connection: Connection, row: sa.Row[Any], reason: str, *, now: int) -> None:
     """Release a task that the rater cannot do (a technical problem); it is not offered to them again."""
     _note(connection, row.assignment_id, "problem", {"reason": reason[:500]}, now)
-    release(connection, row.assignment_id, State.withdrawn)
+    release(connection, row.assignment_id, AssignmentState.withdrawn)
 
 
 def save_draft(connection: Connection, settings: Settings, row: sa.Row[Any], key: str, value: object, now: int) -> None:
@@ -163,9 +163,9 @@ def submit(
     late = None
     with database.write() as connection:
         row = find(connection, settings, token, rater_id)
-        if row.state == State.done:
+        if row.state == AssignmentState.done:
             return _replay(connection, row.assignment_id, key, raw)
-        if row.state == State.withdrawn:
+        if row.state == AssignmentState.withdrawn:
             raise Refused(410, "lease_over", "You gave this task back.")
         if _too_late(connection, settings, row, now):
             late = Refused(410, "lease_over", "Thank you. Somebody else has answered this task; it is not needed.")
@@ -197,16 +197,16 @@ def _replay(connection: Connection, assignment_id: int, key: str, raw: bytes) ->
 
 def _too_late(connection: Connection, settings: Settings, row: sa.Row[Any], now: int) -> bool:
     """Whether an answer is refused as late; where late answers count, take the slot again if it is free."""
-    if row.state == State.leased and row.lease_until > now:
+    if row.state == AssignmentState.leased and row.lease_until > now:
         return False
     if not settings.accept_late:
         return True
-    if row.state == State.leased:
+    if row.state == AssignmentState.leased:
         return False
     holds = (
         _assignments.c.study == row.study,
         _assignments.c.task_id == row.task_id,
-        _assignments.c.state.in_([State.leased, State.done]),
+        _assignments.c.state.in_([AssignmentState.leased, AssignmentState.done]),
         sa.or_(_assignments.c.slot == row.slot, _assignments.c.rater_id == row.rater_id),
     )
     if connection.execute(sa.select(_assignments.c.assignment_id).where(*holds)).first() is not None:
@@ -248,11 +248,11 @@ def _store(
         text = comment.replace("\x00", "�").encode("utf-8", "replace").decode()
         connection.execute(sa.insert(store.comments).values(assignment_id=row.assignment_id, text=text))
     where = _assignments.c.assignment_id == row.assignment_id
-    connection.execute(sa.update(_assignments).where(where).values(state=State.done, finished=now))
+    connection.execute(sa.update(_assignments).where(where).values(state=AssignmentState.done, finished=now))
     return {"stored": len(ratings), "next": "/task"}
 
 
-def _keep(connection: Connection, assignment_id: int, answers: Mapping[str, Answer], now: int) -> None:
+def _keep(connection: Connection, assignment_id: int, answers: Mapping[str, Click], now: int) -> None:
     table = store.drafts
     mine = table.c.assignment_id == assignment_id
     connection.execute(sa.delete(table).where(mine, table.c.rubric.in_(list(answers))))
@@ -263,20 +263,20 @@ def _keep(connection: Connection, assignment_id: int, answers: Mapping[str, Answ
     connection.execute(sa.insert(table), rows)
 
 
-def _same_as_locked(connection: Connection, assignment_id: int, answers: Mapping[str, Answer]) -> dict[str, Answer]:
+def _same_as_locked(connection: Connection, assignment_id: int, answers: Mapping[str, Click]) -> dict[str, Click]:
     """Return the kept answers to the questions of ``answers``, and refuse it if one differs."""
     table = store.drafts
     kept = connection.execute(
         sa.select(table.c.rubric, table.c.position, table.c.ms).where(table.c.assignment_id == assignment_id)
     ).all()
-    locked = {row.rubric: Answer(position=row.position, ms=row.ms) for row in kept if row.rubric in answers}
+    locked = {row.rubric: Click(position=row.position, ms=row.ms) for row in kept if row.rubric in answers}
     changed = sorted(key for key, a in answers.items() if key not in locked or locked[key].position != a.position)
     if changed:
         raise Refused(409, "locked", "A section that was completed cannot be changed.", changed=changed)
     return locked
 
 
-def _answers(settings: Settings, body: object, keys: tuple[str, ...]) -> dict[str, Answer]:
+def _answers(settings: Settings, body: object, keys: tuple[str, ...]) -> dict[str, Click]:
     if not isinstance(body, Mapping):
         raise Refused(422, "bad_answers", "answers must be an object")
     missing, unknown = sorted(set(keys) - set(body)), sorted(set(body) - set(keys))
@@ -287,14 +287,14 @@ def _answers(settings: Settings, body: object, keys: tuple[str, ...]) -> dict[st
     return {key: _answer(settings, body[key], key) for key in keys}
 
 
-def _answer(settings: Settings, value: object, key: str) -> Answer:
+def _answer(settings: Settings, value: object, key: str) -> Click:
     position, ms = (value.get("position"), value.get("ms")) if isinstance(value, Mapping) else (None, None)
     top = len(steps(settings.study)) - 1
     if type(position) is not int or not 0 <= position <= top:
         raise Refused(422, "bad_answers", f"a position must be a whole number from 0 to {top}", wrong=[key])
     if type(ms) is not int or not 0 <= ms <= _MS_LIMIT:
         raise Refused(422, "bad_answers", "ms must be a whole number of milliseconds", wrong=[key])
-    return Answer(position=position, ms=ms)
+    return Click(position=position, ms=ms)
 
 
 def _note(connection: Connection, assignment_id: int, kind: str, payload: dict[str, Any], now: int) -> None:

@@ -17,11 +17,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from vaeval_tasks.collect.store.facts import CheckFact, Work
-from vaeval_tasks.collect.store.tables import State, Study
+from vaeval_tasks.collect.store.tables import AssignmentState, StudyKind
 from vaeval_tasks.design import Expectation
 from vaeval_tasks.store.schema import PairKind, QualityCheck
 
-__all__ = ["RULES", "RULES_VERSION", "Quality", "Rules", "judge_work"]
+__all__ = ["RULES", "RULES_VERSION", "Quality", "Rules", "check_work"]
 
 RULES_VERSION = "1"
 """Raised whenever a rule or a limit below changes, so that two exports can be told apart."""
@@ -63,9 +63,9 @@ class Quality:
 
     checks: tuple[QualityCheck, ...]
     """Every rule for every rater, and the failed rules of single assignments."""
-    accepted: frozenset[tuple[str, Study]]
+    accepted: frozenset[tuple[str, StudyKind]]
     """Raters (with the study) that passed all that payment depends on."""
-    used: frozenset[tuple[str, Study]]
+    used: frozenset[tuple[str, StudyKind]]
     """Raters whose answers are analysed; all of them accepted."""
     unused: frozenset[int]
     """Assignments left out, be it for themselves or for their rater."""
@@ -81,7 +81,7 @@ class _Measured:
     detail: str
 
 
-def judge_work(
+def check_work(
     work: Iterable[Work],
     checks: Iterable[CheckFact],
     expect: Mapping[str, Sequence[Expectation]],
@@ -98,7 +98,7 @@ def judge_work(
         simulated: raters that are programs; they click as fast as the network, so speed says nothing of them.
         rules: the limits.
     """
-    mine: dict[tuple[str, Study], list[Work]] = defaultdict(list)
+    mine: dict[tuple[str, StudyKind], list[Work]] = defaultdict(list)
     for one in work:
         mine[one.rater_id, one.study].append(one)
     out: list[QualityCheck] = [_outside(check) for check in checks]
@@ -109,8 +109,10 @@ def judge_work(
             out.append(_check(rater_id, study, name, decides, measured))
         out.extend(_assignment_rules(given, timed, rules))
     by_rater = [c for c in out if not c.assignment_id]
-    failed_accept = {(c.rater_id, Study(c.study)) for c in by_rater if c.outcome == "fail" and c.decides == "accept"}
-    failed = {(c.rater_id, Study(c.study)) for c in by_rater if c.outcome == "fail"}
+    failed_accept = {
+        (c.rater_id, StudyKind(c.study)) for c in by_rater if c.outcome == "fail" and c.decides == "accept"
+    }
+    failed = {(c.rater_id, StudyKind(c.study)) for c in by_rater if c.outcome == "fail"}
     alone = {c.assignment_id for c in out if c.assignment_id}
     return Quality(
         checks=tuple(out),
@@ -125,7 +127,7 @@ def judge_work(
     )
 
 
-def _check(rater_id: str, study: Study, rule: str, decides: str, measured: _Measured) -> QualityCheck:
+def _check(rater_id: str, study: StudyKind, rule: str, decides: str, measured: _Measured) -> QualityCheck:
     outcome = "unknown" if measured.value is None else "pass" if measured.passed else "fail"
     return QualityCheck(
         rater_id=rater_id,
@@ -156,14 +158,14 @@ def _rater_rules(
     done: list[Work],
     timed: list[Work],
     expect: Mapping[str, Sequence[Expectation]],
-    study: Study,
+    study: StudyKind,
     rules: Rules,
 ) -> Iterator[tuple[str, str, _Measured]]:
     kinds: dict[PairKind, list[Work]] = defaultdict(list)
     for w in done:
         kinds[w.kind].append(w)
     main = kinds[PairKind.main]
-    if study is Study.cmos:
+    if study is StudyKind.cmos:
         traps = [_as_expected(w, expect.get(w.task_id, ()), 0) for w in kinds[PairKind.trap]]
         yield "traps", "accept", _share("traps passed", traps, rules.min_traps, rules.trap_share)
         gold = [_as_expected(w, expect.get(w.task_id, ()), rules.gold_slack) for w in kinds[PairKind.gold]]
@@ -243,7 +245,7 @@ def _assignment_rules(given: list[Work], timed: list[Work], rules: Rules) -> Ite
     hurried = {w.assignment_id for w in timed if _too_fast(w, rules)}
     tests: tuple[tuple[str, str, Callable[[Work], bool]], ...] = (
         ("training", "a practice pair", lambda w: w.kind is PairKind.train),
-        ("withdrawn", "the rater withdrew", lambda w: w.state is State.withdrawn),
+        ("withdrawn", "the rater withdrew", lambda w: w.state is AssignmentState.withdrawn),
         ("fast", "clicked through", lambda w: w.assignment_id in hurried),
     )
     for w in given:

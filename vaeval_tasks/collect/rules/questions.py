@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection
 
 from vaeval_tasks import rubrics
 from vaeval_tasks.collect.store import tables as store
-from vaeval_tasks.collect.store.tables import Study
+from vaeval_tasks.collect.store.tables import StudyKind
 from vaeval_tasks.rubrics import GATED, Section
 from vaeval_tasks.store.schema import CMOS_MAX
 
@@ -93,30 +93,30 @@ def asked(gates: frozenset[str], overall: str) -> tuple[str, ...]:
     return tuple(key for part in sections(gates, overall) for key in part.keys)
 
 
-def steps(study: Study) -> tuple[str, ...]:
+def steps(study: StudyKind) -> tuple[str, ...]:
     """Return the labels of the answer steps, from left to right."""
-    return CMOS_STEPS if study is Study.cmos else MOS_STEPS
+    return CMOS_STEPS if study is StudyKind.cmos else MOS_STEPS
 
 
-def wording(study: Study, key: str) -> str:
+def wording(study: StudyKind, key: str) -> str:
     """Return the question as it is put to the rater."""
-    return rubrics.rubric(key).text if study is Study.cmos else _MOS_WORDING[key]
+    return rubrics.rubric(key).text if study is StudyKind.cmos else _MOS_WORDING[key]
 
 
-def score(study: Study, position: int, *, left_is_a: bool) -> int:
+def score(study: StudyKind, position: int, *, left_is_a: bool) -> int:
     """Turn the step that was clicked into a score.
 
     CMOS: the leftmost step (position 0) prefers the left response by 3, so ``3 - position`` is the preference
     for the left one; it is the score of ``a`` if ``a`` was on the left and its negative otherwise.
     MOS: ``1 + position``.
     """
-    if study is Study.mos:
+    if study is StudyKind.mos:
         return position + 1
     left = CMOS_MAX - position
     return left if left_is_a else -left
 
 
-def question_ids(connection: Connection, study: Study) -> dict[str, int]:
+def question_ids(connection: Connection, study: StudyKind) -> dict[str, int]:
     """Return the id of today's wording of every question; a wording that changed is added as a new version."""
     table = store.questions
     known = connection.execute(

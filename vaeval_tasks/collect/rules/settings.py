@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
-from vaeval_tasks.collect.store.tables import Study
+from vaeval_tasks.collect.store.tables import StudyKind
 from vaeval_tasks.errors import InputError
 
 __all__ = ["FROZEN", "Settings", "decode", "encode", "merge"]
@@ -16,7 +16,7 @@ __all__ = ["FROZEN", "Settings", "decode", "encode", "merge"]
 class Settings:
     """How one study is run. Times are minutes; see :data:`FROZEN` for what cannot change once answers exist."""
 
-    study: Study
+    study: StudyKind
     overall: Literal["first", "last"] = "last"
     """Where the overall question is asked; the published study does not say."""
     simulated: bool = False
@@ -70,7 +70,7 @@ def decode(text: str) -> Settings:
     stored = json.loads(text)
     known = {f.name for f in fields(Settings)}
     values = {key: value for key, value in stored.items() if key in known}
-    return Settings(**values | {"study": Study(values["study"])})
+    return Settings(**values | {"study": StudyKind(values["study"])})
 
 
 def merge(stored: Settings, given: dict[str, Any], *, answers_exist: bool) -> Settings:

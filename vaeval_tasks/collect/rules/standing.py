@@ -11,7 +11,7 @@ from vaeval_tasks.collect.rules.alloc import Lease, claim, history, release, wor
 from vaeval_tasks.collect.rules.settings import Settings
 from vaeval_tasks.collect.store import tables as store
 from vaeval_tasks.collect.store.database import Database
-from vaeval_tasks.collect.store.tables import State
+from vaeval_tasks.collect.store.tables import AssignmentState
 from vaeval_tasks.store.schema import PairKind
 
 __all__ = ["Step", "next_task", "step", "withdraw"]
@@ -70,7 +70,7 @@ def withdraw(database: Database, settings: Settings, rater_id: str, *, now: int)
     with database.write() as connection:
         held = connection.execute(sa.select(table.c.assignment_id).where(*mine)).scalars().all()
         for assignment_id in held:
-            release(connection, assignment_id, State.withdrawn)
+            release(connection, assignment_id, AssignmentState.withdrawn)
         mark(connection, settings.study, rater_id, "withdrawn", now=now)
 
 
@@ -80,7 +80,7 @@ def tasks_done(database: Database, settings: Settings, rater_id: str) -> int:
     where = (
         table.c.rater_id == rater_id,
         table.c.study == settings.study,
-        table.c.state == State.done,
+        table.c.state == AssignmentState.done,
         table.c.kind != PairKind.train,
     )
     with database.read() as connection:

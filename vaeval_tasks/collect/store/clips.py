@@ -10,14 +10,14 @@ from vaeval_tasks.errors import InputError
 from vaeval_tasks.files import sha256_bytes, write_bytes
 from vaeval_tasks.prompts.loudness import normalised
 
-__all__ = ["CLIPS", "Published", "publish"]
+__all__ = ["CLIPS", "ServedClip", "publish"]
 
 CLIPS = "audio/clips"
 """Where published clips lie in the run folder; they are named by their content."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Published:
+class ServedClip:
     """A clip as it is served: ``file`` is relative to the run folder."""
 
     file: str
@@ -40,7 +40,7 @@ def source_file(root: Path, relative: str) -> Path:
     return path
 
 
-def publish(root: Path, relative: str, *, loudness: float | None = None) -> Published:
+def publish(root: Path, relative: str, *, loudness: float | None = None) -> ServedClip:
     """Publish one source file as a 16-bit mono WAV that holds nothing but its samples.
 
     The rate stays. With ``loudness`` a single linear gain brings the clip to that integrated loudness
@@ -66,7 +66,7 @@ def publish(root: Path, relative: str, *, loudness: float | None = None) -> Publ
     target = root / CLIPS / f"{sha256}.wav"
     if not target.is_file():
         write_bytes(target, data)
-    return Published(file=f"{CLIPS}/{sha256}.wav", sha256=sha256, seconds=clip.seconds)
+    return ServedClip(file=f"{CLIPS}/{sha256}.wav", sha256=sha256, seconds=clip.seconds)
 
 
 def _leveled(clip: Clip, wanted: float, path: Path) -> Clip:

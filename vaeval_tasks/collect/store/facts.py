@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from vaeval_tasks.collect.store import tables as store
-from vaeval_tasks.collect.store.tables import State, Study
+from vaeval_tasks.collect.store.tables import AssignmentState, StudyKind
 from vaeval_tasks.store.schema import PairKind
 
 __all__ = ["Answered", "CheckFact", "Work", "read_checks", "read_work"]
@@ -31,7 +31,7 @@ class Work:
     """One assignment. Times are ms since 1970 by the server's clock, None where it did not come to that."""
 
     assignment_id: int
-    study: Study
+    study: StudyKind
     task_id: str
     prompt_id: str
     a: str
@@ -41,7 +41,7 @@ class Work:
     rater_id: str
     slot: int
     left_is_a: bool
-    state: State
+    state: AssignmentState
     started: int
     listened: int | None
     finished: int | None
@@ -62,7 +62,7 @@ class CheckFact:
     """The newest outcome of one check of one rater."""
 
     rater_id: str
-    study: Study
+    study: StudyKind
     name: str
     outcome: str
     detail: str
@@ -89,7 +89,11 @@ def read_work(connection: Connection) -> list[Work]:
     out = []
     for row in connection.execute(query).mappings():
         values = dict(row)
-        values |= {"study": Study(row["study"]), "kind": PairKind(row["kind"]), "state": State(row["state"])}
+        values |= {
+            "study": StudyKind(row["study"]),
+            "kind": PairKind(row["kind"]),
+            "state": AssignmentState(row["state"]),
+        }
         number = row["assignment_id"]
         out.append(Work(**values, answers=tuple(answers[number]), comment=comments.get(number, "")))
     return out
@@ -114,7 +118,7 @@ def read_checks(connection: Connection) -> list[CheckFact]:
     table = store.checks
     newest = {
         (r.rater_id, r.study, r.name): CheckFact(
-            rater_id=r.rater_id, study=Study(r.study), name=r.name, outcome=r.outcome, detail=r.detail
+            rater_id=r.rater_id, study=StudyKind(r.study), name=r.name, outcome=r.outcome, detail=r.detail
         )
         for r in connection.execute(sa.select(table).order_by(table.c.check_id))
     }

@@ -18,7 +18,7 @@ from vaeval_tasks.collect.rules.settings import Settings, decode, encode, merge
 from vaeval_tasks.collect.store import tables as store
 from vaeval_tasks.collect.store.clips import CLIPS, publish
 from vaeval_tasks.collect.store.database import Database
-from vaeval_tasks.collect.store.tables import Study
+from vaeval_tasks.collect.store.tables import StudyKind
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.files import sha256_file
 from vaeval_tasks.store.answers import study_answers
@@ -62,7 +62,7 @@ def design_tasks(pairs: Iterable[Pair], prompts: dict[str, Prompt], settings: Se
     A CMOS study asks every pair. A MOS study asks every (prompt, configuration) that the design names once, with
     ``settings.mos_raters`` slots; repeats and traps of two equal clips have no counterpart there.
     """
-    rows = list(_cmos_rows(pairs) if settings.study is Study.cmos else _mos_rows(pairs, settings.mos_raters))
+    rows = list(_cmos_rows(pairs) if settings.study is StudyKind.cmos else _mos_rows(pairs, settings.mos_raters))
     for row in rows:
         row |= {
             "study": settings.study,
@@ -103,14 +103,20 @@ def _mos_rows(pairs: Iterable[Pair], slots: int) -> Iterator[dict[str, Any]]:
             }
 
 
-def stored_settings(connection: Connection, study: Study) -> Settings | None:
+def stored_settings(connection: Connection, study: StudyKind) -> Settings | None:
     """Return the settings of a study, or None before its first import."""
     text = connection.execute(sa.select(store.studies.c.settings).where(store.studies.c.study == study)).scalar()
     return None if text is None else decode(text)
 
 
 def import_design(
-    run: RunDir, database: Database, study: Study, given: dict[str, Any], *, now: int, on_missing: OnMissing = "error"
+    run: RunDir,
+    database: Database,
+    study: StudyKind,
+    given: dict[str, Any],
+    *,
+    now: int,
+    on_missing: OnMissing = "error",
 ) -> Imported:
     """Import prompts, responses and pairs of a run, publish their clips, and store the settings.
 

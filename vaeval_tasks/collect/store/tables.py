@@ -51,9 +51,9 @@ from sqlalchemy import (
 __all__ = [
     "PRIVATE",
     "PUBLIC",
+    "AssignmentState",
     "CheckOutcome",
-    "State",
-    "Study",
+    "StudyKind",
     "assignments",
     "checks",
     "clip_links",
@@ -75,14 +75,14 @@ __all__ = [
 ]
 
 
-class Study(StrEnum):
+class StudyKind(StrEnum):
     """The two kinds of study."""
 
     cmos = "cmos"
     mos = "mos"
 
 
-class State(StrEnum):
+class AssignmentState(StrEnum):
     """What became of an assignment. Only ``leased`` and ``done`` hold a slot."""
 
     leased = "leased"

@@ -11,7 +11,7 @@ from starlette.responses import FileResponse, Response
 
 from vaeval_tasks.collect.refusals import Refused
 from vaeval_tasks.collect.store import tables as store
-from vaeval_tasks.collect.store.tables import State
+from vaeval_tasks.collect.store.tables import AssignmentState
 from vaeval_tasks.collect.web.context import context
 from vaeval_tasks.collect.web.guard import Session, session
 
@@ -53,7 +53,7 @@ def clip(request: Request, link: str, current: Annotated[Session, Depends(sessio
             links.c.link == link,
             assignments.c.rater_id == current.rater_id,
             assignments.c.study == ctx.settings.study,
-            assignments.c.state == State.leased,
+            assignments.c.state == AssignmentState.leased,
         )
     )
     with ctx.database.read() as connection:

@@ -25,7 +25,7 @@ import yaml
 from vaeval_tasks.errors import InputError, ServiceError, VaevalError
 from vaeval_tasks.paths import metric_module
 
-__all__ = ["FILES", "Published", "check_app", "check_card", "check_doctest", "front_matter", "publish"]
+__all__ = ["FILES", "PublishedModule", "check_app", "check_card", "check_doctest", "front_matter", "publish"]
 
 FILES = ("README.md", "app.py", "requirements.txt")
 """What a module's folder holds beside its script."""
@@ -34,7 +34,7 @@ _START_S = 120.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Published:
+class PublishedModule:
     """Where a module went."""
 
     name: str
@@ -182,7 +182,7 @@ def _transport_error() -> type[Exception]:
     return error
 
 
-def publish(name: str, namespace: str, *, private: bool = False) -> Published:
+def publish(name: str, namespace: str, *, private: bool = False) -> PublishedModule:
     """Upload a checked metric module as the Space ``namespace/name``, making it if it is new.
 
     Args:
@@ -220,4 +220,4 @@ def publish(name: str, namespace: str, *, private: bool = False) -> Published:
         raise ServiceError(f"the Hub refused {repo_id} (status {status}): {str(error).splitlines()[0]}") from None
     except (_transport_error(), OSError) as error:
         raise ServiceError(f"the Hub at {api.endpoint} could not be reached ({error})") from None
-    return Published(name=name, repo_id=repo_id, url=f"{api.endpoint}/spaces/{repo_id}")
+    return PublishedModule(name=name, repo_id=repo_id, url=f"{api.endpoint}/spaces/{repo_id}")
