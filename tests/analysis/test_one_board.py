@@ -22,8 +22,8 @@ from vaeval_tasks.analysis.study_analysis import AnalysisSettings, StudyAnalysis
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.hosts.evaluate import preference as hub
 from vaeval_tasks.simulate import Shape, simulate
-from vaeval_tasks.simulate.comparisons import study_comparisons
-from vaeval_tasks.simulate.published import MODELS
+from vaeval_tasks.simulate.published_study import MODELS
+from vaeval_tasks.simulate.study_comparisons import study_comparisons
 from vaeval_tasks.stats import Ci, Clusters, Draws, RankSettings, Unclustered, ranking
 
 COUNTS = {

@@ -19,7 +19,7 @@ import pytest
 
 from vaeval_tasks.rubrics import KEYS
 from vaeval_tasks.simulate import SimulatedStudy
-from vaeval_tasks.simulate.published import CONFIGS, MODELS
+from vaeval_tasks.simulate.published_study import CONFIGS, MODELS
 from vaeval_tasks.simulate.truth import true_model_elo
 
 Rows = list[list[object]]

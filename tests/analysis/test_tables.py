@@ -14,8 +14,8 @@ import pytest
 from vaeval_tasks.rubrics import KEYS
 from vaeval_tasks.simulate import SimulatedStudy
 from vaeval_tasks.simulate.comments import THEME_RATES
-from vaeval_tasks.simulate.opinions import NOT_ASKED
-from vaeval_tasks.simulate.published import MODELS
+from vaeval_tasks.simulate.published_study import MODELS
+from vaeval_tasks.simulate.rater_answers import NOT_ASKED
 from vaeval_tasks.store.run import RunDir
 
 PUBLISHED = [*(f"A{i}" for i in range(1, 11)), "board", "voice_margin", "thinking"]

@@ -11,7 +11,7 @@ import pytest
 
 from vaeval_tasks.analysis.rank.power import Plan, closed_formula
 from vaeval_tasks.rubrics import KEYS
-from vaeval_tasks.simulate.published import MODELS
+from vaeval_tasks.simulate.published_study import MODELS
 
 MOS_HEADER = ("prompt", "config", "rater", "rubric", "score")
 MOS_ROWS: list[list[object]] = [

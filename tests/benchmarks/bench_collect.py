@@ -27,7 +27,7 @@ from conftest import make_run, served_run, serving  # type: ignore[import-not-fo
 
 from vaeval_tasks.collect.web.guard import Guard
 from vaeval_tasks.simulate.driver import drive, sounds_of
-from vaeval_tasks.simulate.preference import Preference, planted
+from vaeval_tasks.simulate.rater_preference import Preference, planted
 from vaeval_tasks.store.run import RunDir
 
 PAGE = "x" * 16_000  # about as long as a task page

@@ -30,7 +30,7 @@ from replay import CASES, CONFIGS  # noqa: E402
 
 from vaeval_tasks.audio import Clip, wav_bytes  # noqa: E402
 from vaeval_tasks.generate.ledger import open_for_asking  # noqa: E402
-from vaeval_tasks.generate.plan import make_plan  # noqa: E402
+from vaeval_tasks.generate.pending import make_plan  # noqa: E402
 from vaeval_tasks.generate.runner import generate  # noqa: E402
 from vaeval_tasks.models.configs import published  # noqa: E402
 from vaeval_tasks.store.run import RunDir  # noqa: E402

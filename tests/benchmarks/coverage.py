@@ -13,8 +13,8 @@ import itertools
 import numpy as np
 
 from vaeval_tasks.simulate import Shape, simulate
-from vaeval_tasks.simulate.comparisons import study_comparisons
-from vaeval_tasks.simulate.published import MODELS
+from vaeval_tasks.simulate.published_study import MODELS
+from vaeval_tasks.simulate.study_comparisons import study_comparisons
 from vaeval_tasks.simulate.truth import true_model_elo
 from vaeval_tasks.stats import Ci, RankSettings, fit_all, ranking
 

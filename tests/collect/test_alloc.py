@@ -12,16 +12,16 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaeval_tasks.collect.clock import MINUTE
 from vaeval_tasks.collect.people.identity import new_rater
 from vaeval_tasks.collect.rules import alloc
 from vaeval_tasks.collect.rules.policy import Heard, History, Offer, ranked
 from vaeval_tasks.collect.rules.settings import Settings
 from vaeval_tasks.collect.rules.standing import next_task, tasks_done, withdraw
-from vaeval_tasks.collect.store import tables as store
+from vaeval_tasks.collect.server_clock import MINUTE
+from vaeval_tasks.collect.store import database_tables as store
 from vaeval_tasks.collect.store.database import Database, open_database
+from vaeval_tasks.collect.store.database_tables import AssignmentState, StudyKind
 from vaeval_tasks.collect.store.importer import design_tasks
-from vaeval_tasks.collect.store.tables import AssignmentState, StudyKind
 from vaeval_tasks.store.schema import Pair, PairKind, Prompt
 
 SETTINGS = Settings(study=StudyKind.cmos, check_every=4, repeat_gap=3)

@@ -11,8 +11,8 @@ import sqlalchemy as sa
 from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from vaeval_tasks.audio import read_audio
-from vaeval_tasks.collect.clock import MINUTE
-from vaeval_tasks.collect.store import tables as store
+from vaeval_tasks.collect.server_clock import MINUTE
+from vaeval_tasks.collect.store import database_tables as store
 from vaeval_tasks.simulate.driver import count_beeps
 
 AXE = Path(axe_core_python.__file__).parent / "axe.min.js"
@@ -439,7 +439,7 @@ def test_nothing_a_rater_wrote_runs_in_the_operators_browser(page: Page, study: 
 
 
 def test_a_mos_study_asks_about_one_response(page: Page, run_of: Any, serve: Any) -> None:
-    from vaeval_tasks.collect.store.tables import StudyKind
+    from vaeval_tasks.collect.store.database_tables import StudyKind
 
     with serve(run_of(prompts=1, configs=2), StudyKind.mos, dwell=0.0) as study:
         rater = study.rater()

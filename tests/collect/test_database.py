@@ -13,10 +13,10 @@ import sqlalchemy as sa
 from alembic import command
 
 from vaeval_tasks.collect.store import database as module
-from vaeval_tasks.collect.store import tables as store
+from vaeval_tasks.collect.store import database_tables as store
 from vaeval_tasks.collect.store.database import open_database
+from vaeval_tasks.collect.store.database_tables import PUBLIC
 from vaeval_tasks.collect.store.migrate import configuration, upgrade
-from vaeval_tasks.collect.store.tables import PUBLIC
 from vaeval_tasks.errors import InputError, ServiceError
 from vaeval_tasks.files import network_file_system
 

@@ -19,12 +19,12 @@ from starlette.responses import JSONResponse
 
 from vaeval_tasks.audio import read_audio
 from vaeval_tasks.collect import watch
-from vaeval_tasks.collect.clock import MINUTE, now_ms
+from vaeval_tasks.collect.beeps import BEEPS, beeps, count_for, record_check
 from vaeval_tasks.collect.people import identity
 from vaeval_tasks.collect.people.prolific import Prolific, verify
-from vaeval_tasks.collect.sound import BEEPS, beeps, count_for, record_check
-from vaeval_tasks.collect.store import tables as store
-from vaeval_tasks.collect.store.tables import CheckOutcome
+from vaeval_tasks.collect.server_clock import MINUTE, now_ms
+from vaeval_tasks.collect.store import database_tables as store
+from vaeval_tasks.collect.store.database_tables import CheckOutcome
 from vaeval_tasks.collect.web.app import create_app
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.simulate.driver import TaskPage, count_beeps

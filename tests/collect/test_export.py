@@ -27,12 +27,12 @@ from vaeval_tasks.collect.rules.alloc import claim
 from vaeval_tasks.collect.rules.questions import asked, gates_of, question_ids, score
 from vaeval_tasks.collect.rules.settings import Settings
 from vaeval_tasks.collect.rules.standing import withdraw
-from vaeval_tasks.collect.store import tables as store
+from vaeval_tasks.collect.store import database_tables as store
 from vaeval_tasks.collect.store.database import Database, open_database
+from vaeval_tasks.collect.store.database_tables import CheckOutcome, StudyKind
 from vaeval_tasks.collect.store.importer import import_design
-from vaeval_tasks.collect.store.tables import CheckOutcome, StudyKind
 from vaeval_tasks.simulate.driver import drive, sounds_of
-from vaeval_tasks.simulate.preference import Preference
+from vaeval_tasks.simulate.rater_preference import Preference
 from vaeval_tasks.store.check import check
 from vaeval_tasks.store.log import read_jsonl
 from vaeval_tasks.store.records_csv import read_csv, whole_text

@@ -12,7 +12,7 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from vaeval_tasks.collect.store import tables as store
+from vaeval_tasks.collect.store import database_tables as store
 from vaeval_tasks.collect.web.app import create_app
 from vaeval_tasks.collect.web.context import HERE, environment
 

@@ -10,8 +10,8 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from vaeval_tasks.collect.clock import MINUTE
-from vaeval_tasks.collect.store import tables as store
+from vaeval_tasks.collect.server_clock import MINUTE
+from vaeval_tasks.collect.store import database_tables as store
 
 A, R = store.assignments, store.ratings
 

@@ -18,15 +18,15 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import event
 
-from vaeval_tasks.collect.clock import now_ms
 from vaeval_tasks.collect.people import identity
-from vaeval_tasks.collect.rules import alloc, answers, listening
+from vaeval_tasks.collect.rules import alloc, listening, submissions
 from vaeval_tasks.collect.rules.questions import asked, gates_of, sections
 from vaeval_tasks.collect.rules.settings import Settings
-from vaeval_tasks.collect.store import tables as store
+from vaeval_tasks.collect.server_clock import now_ms
+from vaeval_tasks.collect.store import database_tables as store
 from vaeval_tasks.collect.store.database import Database, open_database
+from vaeval_tasks.collect.store.database_tables import StudyKind
 from vaeval_tasks.collect.store.importer import stored_settings
-from vaeval_tasks.collect.store.tables import StudyKind
 
 
 def opened(db: str) -> tuple[Database, Settings]:
@@ -47,18 +47,18 @@ def work(database: Database, settings: Settings, rater_id: str) -> tuple[str, by
     if lease is None:
         return None
     with database.write() as connection:
-        row = answers.live(connection, settings, lease.token, rater_id, now=now_ms())
+        row = submissions.live(connection, settings, lease.token, rater_id, now=now_ms())
         gates = gates_of(row.gates)
         given: dict[str, Any] = {key: {"position": 2, "ms": 1} for key in asked(gates, settings.overall)}
         if row.stage == 0:
             listening.record_events(connection, row, [{"seq": 1, "kind": "play", "at": 0}], now=now_ms())
-            row = answers.find(connection, settings, lease.token, rater_id)
+            row = submissions.find(connection, settings, lease.token, rater_id)
             lengths = listening.durations(connection, lease.assignment_id)
             claim = {part: [[0.0, seconds]] for part, seconds in lengths.items()}
             listening.listened(connection, settings, row, claim, now=now_ms())
         for number, part in enumerate(sections(gates, settings.overall)[:-1], 1):
-            row = answers.find(connection, settings, lease.token, rater_id)
-            answers.lock_section(
+            row = submissions.find(connection, settings, lease.token, rater_id)
+            submissions.lock_section(
                 connection, settings, row, number, {key: given[key] for key in part.keys}, now=now_ms()
             )
     return lease.token, json.dumps({"answers": given, "comment": ""}).encode()
@@ -71,14 +71,14 @@ def drain(db: str, name: str) -> None:
     done = 0
     while (lease := alloc.claim(database, settings, rater_id, now=now_ms())) is not None:
         with database.write() as connection:
-            gates = gates_of(answers.find(connection, settings, lease.token, rater_id).gates)
+            gates = gates_of(submissions.find(connection, settings, lease.token, rater_id).gates)
             given = {key: {"position": 2, "ms": 1} for key in asked(gates, settings.overall)}
             rows = [{"assignment_id": lease.assignment_id, "rubric": k, "saved": 0, **v} for k, v in given.items()]
             connection.execute(sa.insert(store.drafts), rows)
             mine = store.assignments.c.assignment_id == lease.assignment_id
             connection.execute(sa.update(store.assignments).where(mine).values(stage=4))
         body = json.dumps({"answers": given, "comment": ""}).encode()
-        answers.submit(database, settings, lease.token, rater_id, f"key-{lease.token}", body, now=now_ms())
+        submissions.submit(database, settings, lease.token, rater_id, f"key-{lease.token}", body, now=now_ms())
         done += 1
     print(done)
 
@@ -95,7 +95,7 @@ def kill(db: str, seed: int, count: int) -> None:
             rater_id = rater(database, f"victim-{n % 7}")  # some come back to the task they died in
             os.write(writer, b"ready\n")
             while (task := work(database, settings, rater_id)) is not None:
-                answers.submit(database, settings, task[0], rater_id, f"key-{task[0]}", task[1], now=now_ms())
+                submissions.submit(database, settings, task[0], rater_id, f"key-{task[0]}", task[1], now=now_ms())
                 os.write(writer, f"{task[0]}\n".encode())
             os._exit(0)
         os.close(writer)
@@ -116,7 +116,7 @@ def crash(db: str, name: str, when: str) -> None:
     print(json.dumps({"rater": rater_id, "token": task[0], "body": task[1].decode()}), flush=True)
     if when == "before":
         event.listen(database.public, "commit", lambda _connection: os._exit(9))
-    answers.submit(database, settings, task[0], rater_id, f"key-{task[0]}", task[1], now=now_ms())
+    submissions.submit(database, settings, task[0], rater_id, f"key-{task[0]}", task[1], now=now_ms())
     os._exit(9)
 
 

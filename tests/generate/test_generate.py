@@ -15,7 +15,7 @@ from vaeval_tasks.audio import Clip, read_audio, write_wav
 from vaeval_tasks.cli import main
 from vaeval_tasks.files import sha256_file
 from vaeval_tasks.generate.ledger import open_for_asking
-from vaeval_tasks.generate.plan import make_plan
+from vaeval_tasks.generate.pending import make_plan
 from vaeval_tasks.generate.runner import generate
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.configs import published, write_configs

@@ -12,7 +12,7 @@ from vaeval_tasks.analysis.load.entities import Level
 from vaeval_tasks.analysis.load.ratings import load_ratings
 from vaeval_tasks.analysis.load.source import Source
 from vaeval_tasks.audio import read_audio
-from vaeval_tasks.judging.pairs import PairJudgeSettings, judge_pairs
+from vaeval_tasks.judging.judge_pairs import PairJudgeSettings, judge_pairs
 from vaeval_tasks.services.http.chat import ChatClient, ChatOptions
 from vaeval_tasks.stats import Draws
 from vaeval_tasks.store.run import RunDir

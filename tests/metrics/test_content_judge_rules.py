@@ -115,7 +115,9 @@ def test_what_neither_refuses_nor_plainly_helps_is_unjudged(answer):
     assert verdict(answer, task="speaking_safety").value is None
 
 
-@pytest.mark.parametrize("task", [t for t, kind in FAMILIES.items() if kind is VerdictWords.good and t != "speaking_safety"])
+@pytest.mark.parametrize(
+    "task", [t for t, kind in FAMILIES.items() if kind is VerdictWords.good and t != "speaking_safety"]
+)
 def test_no_rule_judges_what_needs_a_reader(task):
     scored = verdict("A fine answer.", "A fine answer.", task=task)
     assert scored.value is None

@@ -15,10 +15,10 @@ from vaeval_tasks.audio import Clip, read_audio, write_wav
 from vaeval_tasks.cli import main
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.metrics.backends import Recogniser
-from vaeval_tasks.prompts.checks import Finding
 from vaeval_tasks.prompts.collection import Job, import_prompts, read_report, selections
 from vaeval_tasks.prompts.loudness import MARGIN_S, loudness, true_peak_db
 from vaeval_tasks.prompts.signal import activity
+from vaeval_tasks.prompts.take_findings import Finding
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import Condition
 

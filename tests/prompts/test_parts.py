@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from vaeval_tasks.audio import Clip, read_audio, write_wav
 from vaeval_tasks.cli import main
 from vaeval_tasks.errors import InputError, UnknownNameError
-from vaeval_tasks.prompts.balance import set_balance
-from vaeval_tasks.prompts.checks import LIMITS, Finding, word_findings
+from vaeval_tasks.prompts.distribution import set_balance
 from vaeval_tasks.prompts.loudness import loudness, normalised, trimmed, true_peak_db
 from vaeval_tasks.prompts.manifest import EXAMPLE, LEVELS, read_manifest
 from vaeval_tasks.prompts.recording import fingerprint, likeness, read_recording
 from vaeval_tasks.prompts.signal import activity, clipped_runs, measure, narrowband
+from vaeval_tasks.prompts.take_findings import LIMITS, Finding, word_findings
 from vaeval_tasks.prompts.words import compare, plain_words
 from vaeval_tasks.store.schema import Condition, Prompt
 

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from vaeval_tasks.simulate import Shape, simulate, write_study
-from vaeval_tasks.simulate.published import CONFIGS
+from vaeval_tasks.simulate.published_study import CONFIGS
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import Response, ResponseStatus, Score
 

@@ -224,7 +224,7 @@ def test_nothing_on_a_page_is_left_to_the_template_engine(heard: RunDir) -> None
 
 def test_making_a_board_loads_no_speech_model_and_no_harness() -> None:
     code = (
-        "import sys, vaeval_tasks.report.board, vaeval_tasks.report.render, vaeval_tasks.judging.pairs;"
+        "import sys, vaeval_tasks.report.board, vaeval_tasks.report.render, vaeval_tasks.judging.judge_pairs;"
         "print(sorted({'torch', 'transformers', 'lm_eval', 'datasets', 'evaluate'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -13,7 +13,7 @@ from vaeval_tasks.audio import Clip, audible, write_wav
 from vaeval_tasks.cli import main
 from vaeval_tasks.collect.store import importer
 from vaeval_tasks.errors import InputError
-from vaeval_tasks.judging.pairs import PairJudgeSettings, _tasks
+from vaeval_tasks.judging.judge_pairs import PairJudgeSettings, _tasks
 from vaeval_tasks.report.cards import samples
 from vaeval_tasks.scoring.metric import ScoringBatch
 from vaeval_tasks.scoring.metrics.sound import _audible

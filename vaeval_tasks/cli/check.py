@@ -45,7 +45,7 @@ def _logs(run: RunDir) -> dict[Path, type | None]:
     """Return the logs of a run, with those of rooms that keep their own records."""
     logs = run.logs()
     if (path := run.root / "judgements.jsonl").is_file():
-        from vaeval_tasks.judging.pairs import Judgement
+        from vaeval_tasks.judging.judge_pairs import Judgement
 
         logs[path] = Judgement
     if (path := run.root / "prompt_transcripts.jsonl").is_file():
@@ -53,7 +53,7 @@ def _logs(run: RunDir) -> dict[Path, type | None]:
 
         logs[path] = Transcript
     if (path := run.root / "prompt_takes.jsonl").is_file():
-        from vaeval_tasks.prompts.checks import Take
+        from vaeval_tasks.prompts.take_findings import Take
 
         logs[path] = Take
     return logs

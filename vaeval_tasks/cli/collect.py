@@ -12,15 +12,15 @@ import click
 
 from vaeval_tasks.cli.sources import FiniteRange
 from vaeval_tasks.collect import serve as server
-from vaeval_tasks.collect.clock import now_ms
 from vaeval_tasks.collect.people import identity
 from vaeval_tasks.collect.rules.settings import Settings
+from vaeval_tasks.collect.server_clock import now_ms
 from vaeval_tasks.collect.store import backup as backups
+from vaeval_tasks.collect.store.database_tables import StudyKind
 from vaeval_tasks.collect.store.importer import OnMissing, stored_settings
-from vaeval_tasks.collect.store.tables import StudyKind
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.files import write_text
-from vaeval_tasks.simulate import driver, preference
+from vaeval_tasks.simulate import driver, rater_preference
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import CHECK_PREFIX
 
@@ -180,11 +180,11 @@ def drive(url: str, run: Path, raters: int, tasks: int | None, ramp: float, seed
     sounds = driver.sounds_of(opened)
     systems = {config for config in sounds.values() if not config.startswith(CHECK_PREFIX)}
     if truth is not None:
-        strengths = preference.read_truth(truth, systems)
+        strengths = rater_preference.read_truth(truth, systems)
     else:
-        strengths = preference.planted(sorted(systems), seed=seed)
+        strengths = rater_preference.planted(sorted(systems), seed=seed)
         write_text(opened.root / "simulated-truth.json", json.dumps(strengths, indent=1, sort_keys=True) + "\n")
-    liking = preference.Preference(strengths=strengths)
+    liking = rater_preference.Preference(strengths=strengths)
     outcomes = driver.drive(url, liking, sounds, raters=raters, seed=seed, limit=tasks, ramp=ramp)
     done = sum(o.tasks for o in outcomes)
     codes = sum(bool(o.code) for o in outcomes)

@@ -110,8 +110,8 @@ def _study(root: Path, voices: tuple[str, ...], *, full: bool) -> None:
     """Compare the offline system's voices: responses, scores, pairs, a simulated panel, tables, predictors, board."""
     click.secho(f"\nA preference study of {len(voices)} offline configurations, one a voice", bold=True)
     from vaeval_tasks.models.configs import write_configs
-    from vaeval_tasks.models.local.offline import offline_config
-    from vaeval_tasks.sample.study import write_prompts
+    from vaeval_tasks.models.local.offline_system import offline_config
+    from vaeval_tasks.sample.prompt_set import write_prompts
     from vaeval_tasks.simulate.panel import simulate_panel
 
     run = RunDir(root)

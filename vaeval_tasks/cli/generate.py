@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from vaeval_tasks.generate.plan import AskingPlan, make_plan, parse_sessions, settle_configs
+from vaeval_tasks.generate.pending import AskingPlan, make_plan, parse_sessions, settle_configs
 from vaeval_tasks.generate.runner import generate_study, stopped_error
 from vaeval_tasks.models.configs import select
 from vaeval_tasks.store.run import RunDir

@@ -54,7 +54,7 @@ def judge(
 
     from vaeval_tasks.errors import ServiceError
     from vaeval_tasks.judging.instructions import AudioPart
-    from vaeval_tasks.judging.pairs import PairJudgeSettings, judge_pairs
+    from vaeval_tasks.judging.judge_pairs import PairJudgeSettings, judge_pairs
     from vaeval_tasks.rubrics import rubric
     from vaeval_tasks.services.http.chat import ChatClient, ChatOptions
     from vaeval_tasks.store.lock import Writer, writing

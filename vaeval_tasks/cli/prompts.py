@@ -13,11 +13,11 @@ import click
 from vaeval_tasks.cli.sources import FiniteRange
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.metrics.backends import Recogniser
-from vaeval_tasks.prompts.balance import set_balance
-from vaeval_tasks.prompts.checks import LIMITS, Limits, Take
 from vaeval_tasks.prompts.collection import TARGET_LUFS, Job, import_prompts, read_report, selections
+from vaeval_tasks.prompts.distribution import set_balance
 from vaeval_tasks.prompts.manifest import EXAMPLE
 from vaeval_tasks.prompts.select import Selection
+from vaeval_tasks.prompts.take_findings import LIMITS, Limits, Take
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.tables import to_row
 

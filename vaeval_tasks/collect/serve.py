@@ -14,14 +14,14 @@ from typing import Any
 import uvicorn
 from itsdangerous import URLSafeTimedSerializer
 
-from vaeval_tasks.collect.clock import now_ms
 from vaeval_tasks.collect.outgoing.origin import require_collected
 from vaeval_tasks.collect.people import identity
 from vaeval_tasks.collect.people.prolific import API, Prolific
+from vaeval_tasks.collect.server_clock import now_ms
 from vaeval_tasks.collect.store.backup import backup
 from vaeval_tasks.collect.store.database import Database, open_database
+from vaeval_tasks.collect.store.database_tables import StudyKind
 from vaeval_tasks.collect.store.importer import Imported, OnMissing, import_design
-from vaeval_tasks.collect.store.tables import StudyKind
 from vaeval_tasks.collect.web.app import create_app
 from vaeval_tasks.collect.web.context import Context
 from vaeval_tasks.errors import VaevalError

@@ -9,10 +9,10 @@ import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from vaeval_tasks.collect.clock import MINUTE
 from vaeval_tasks.collect.rules.settings import Settings
-from vaeval_tasks.collect.store import tables as store
-from vaeval_tasks.collect.store.tables import AssignmentState, CheckOutcome
+from vaeval_tasks.collect.server_clock import MINUTE
+from vaeval_tasks.collect.store import database_tables as store
+from vaeval_tasks.collect.store.database_tables import AssignmentState, CheckOutcome
 from vaeval_tasks.store.schema import PairKind
 
 __all__ = [

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from vaeval_tasks.generate.engine import Asking
 from vaeval_tasks.generate.ledger import Ledger, open_for_asking
-from vaeval_tasks.generate.plan import AskingPlan, make_plan
+from vaeval_tasks.generate.pending import AskingPlan, make_plan
 from vaeval_tasks.generate.runner import generate, generate_study
 from vaeval_tasks.generate.unit import AskingUnit
 

@@ -16,7 +16,7 @@ from vaeval_tasks.errors import InputError, VaevalError, fault
 from vaeval_tasks.files import sha256_file
 from vaeval_tasks.generate.dialogue import Asked, KeptAs, hold, in_process
 from vaeval_tasks.generate.ledger import NO_ROOM, Ledger, UnwritableError
-from vaeval_tasks.generate.plan import AskingPlan
+from vaeval_tasks.generate.pending import AskingPlan
 from vaeval_tasks.generate.progress import FOLLOWED
 from vaeval_tasks.generate.store import Store
 from vaeval_tasks.generate.unit import AskingUnit

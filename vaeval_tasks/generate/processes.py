@@ -18,7 +18,7 @@ from typing import Any, cast
 from vaeval_tasks.errors import InputError, VaevalError
 from vaeval_tasks.generate.engine import Asking, Open
 from vaeval_tasks.generate.ledger import Ledger
-from vaeval_tasks.generate.plan import AskingPlan
+from vaeval_tasks.generate.pending import AskingPlan
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.store.lock import Writer, writing
 from vaeval_tasks.store.run import RunDir

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from vaeval_tasks.errors import ServiceError
 from vaeval_tasks.generate.engine import Asking, Open, Recall
 from vaeval_tasks.generate.ledger import Ledger, open_for_asking
-from vaeval_tasks.generate.plan import AskingPlan, keep_configs, make_plan, settle_configs
+from vaeval_tasks.generate.pending import AskingPlan, keep_configs, make_plan, settle_configs
 from vaeval_tasks.generate.processes import ask_in_processes
 from vaeval_tasks.generate.progress import AskingOutcome, AskingProgress
 from vaeval_tasks.generate.ranks import wait_for_all, world_size
@@ -40,7 +40,7 @@ def generate(
 
     Args:
         ledger: the run folder, see :func:`vaeval_tasks.generate.ledger.open_for_asking`.
-        plan: what to ask; of a study see :func:`vaeval_tasks.generate.plan.make_plan`.
+        plan: what to ask; of a study see :func:`vaeval_tasks.generate.pending.make_plan`.
         open_system: makes the adapter of a configuration ready; for several processes a function of a module.
         recall: finds answers that exist already; for one process.
         clock: measures waits and time limits.
@@ -108,7 +108,7 @@ def generate_study(
     Args:
         run: the run folder with its prompts.
         configs: the configurations; by default those that the run has used before.
-        limits: sessions at once per provider, see :func:`vaeval_tasks.generate.plan.parse_sessions`.
+        limits: sessions at once per provider, see :func:`vaeval_tasks.generate.pending.parse_sessions`.
         limit: only the first so many prompts.
         retry_failed: ask again for responses that timed out or failed.
         seed: of local sampling.

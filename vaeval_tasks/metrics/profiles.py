@@ -11,7 +11,7 @@ from vaeval_tasks.metrics.backends import ContentJudge, EmotionRecogniser, Recog
 from vaeval_tasks.metrics.content_judge import pick_content_judge
 from vaeval_tasks.metrics.distillmos import DistillMos
 from vaeval_tasks.metrics.emotion import NO_EMOTION_SIGNATURE, EmotionClassifier
-from vaeval_tasks.metrics.guests import open_scorer
+from vaeval_tasks.metrics.guest_scorers import open_scorer
 from vaeval_tasks.metrics.resemblyzer import Resemblyzer
 from vaeval_tasks.metrics.utmos import Utmos
 from vaeval_tasks.metrics.wespeaker import WeSpeaker
@@ -113,7 +113,7 @@ def load_scorers(
         emotion_path: an audio classifier (reference); ``none`` judges without emotions.
         device: a torch device; by default CUDA where there is one.
         judge: somebody else's in the place of the profile's: an entry point, or ``package.module:Class``; see
-            :mod:`vaeval_tasks.metrics.guests`.
+            :mod:`vaeval_tasks.metrics.guest_scorers`.
         speech: likewise.
         recogniser: likewise.
         speaker: likewise.

@@ -208,7 +208,7 @@ _ALL = (
     ),
     Provider(
         name="offline",
-        target="vaeval_tasks.models.local.offline:OfflineModel",
+        target="vaeval_tasks.models.local.offline_system:OfflineModel",
         params=dict.fromkeys(("recogniser", "llm", "max_tokens")),
         required=(),
         sessions=2,
@@ -305,7 +305,7 @@ def create_model(config: ModelConfig) -> SpeechModel:
     """Return the adapter a configuration needs; nothing is connected or loaded yet."""
     known = provider(config.provider)
     if known.guest is not None:
-        from vaeval_tasks.models.guests import open_guest
+        from vaeval_tasks.models.guest_systems import open_guest
 
         where = {key: address(config, key) for key in known.addresses}
         return open_guest(known.guest.load(), known.name, config, {**config.connection, **where}, known.keys)

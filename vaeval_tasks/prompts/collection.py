@@ -11,13 +11,13 @@ from vaeval_tasks.audio import write_wav
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.files import sha256_file
 from vaeval_tasks.metrics.backends import Recogniser
-from vaeval_tasks.prompts.checks import LIMITS, Finding, Limits, Take
 from vaeval_tasks.prompts.examine import Examined, examine
 from vaeval_tasks.prompts.loudness import normalised, trimmed
 from vaeval_tasks.prompts.manifest import Script, read_manifest
 from vaeval_tasks.prompts.recording import read_recording
 from vaeval_tasks.prompts.review import read_reviews
 from vaeval_tasks.prompts.select import Selection, select
+from vaeval_tasks.prompts.take_findings import LIMITS, Finding, Limits, Take
 from vaeval_tasks.prompts.transcripts import KeptTranscripts
 from vaeval_tasks.store.lock import Writer, writing
 from vaeval_tasks.store.log import read_jsonl, write_jsonl

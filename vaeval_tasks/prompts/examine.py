@@ -11,11 +11,11 @@ from tqdm import tqdm
 
 from vaeval_tasks.audio import Clip
 from vaeval_tasks.errors import InputError
-from vaeval_tasks.prompts.checks import LIMITS, Finding, Found, Limits, Take, sound_findings, word_findings
 from vaeval_tasks.prompts.manifest import Script
 from vaeval_tasks.prompts.recording import Print, fingerprint, likeness, read_recording
 from vaeval_tasks.prompts.review import take_name
 from vaeval_tasks.prompts.signal import FRAME_S, measure
+from vaeval_tasks.prompts.take_findings import LIMITS, Finding, Found, Limits, Take, sound_findings, word_findings
 from vaeval_tasks.prompts.words import compare, plain_words
 
 __all__ = ["SAME_SOUND", "Examined", "examine"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from vaeval_tasks.prompts.checks import Finding, Take
 from vaeval_tasks.prompts.examine import Examined
 from vaeval_tasks.prompts.manifest import Script
 from vaeval_tasks.prompts.review import Review, TakeVerdict
+from vaeval_tasks.prompts.take_findings import Finding, Take
 from vaeval_tasks.store.schema import Condition
 
 __all__ = ["Selection", "select"]

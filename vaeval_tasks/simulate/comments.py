@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from vaeval_tasks.simulate.tasks import MosTasks
+from vaeval_tasks.simulate.task_lists import MosTasks
 from vaeval_tasks.simulate.truth import MODEL_OF
 
 __all__ = ["THEME_RATES", "draw_comments"]

@@ -22,7 +22,7 @@ from tqdm import tqdm
 from vaeval_tasks.audio import Clip, read_audio
 from vaeval_tasks.errors import InputError, ServiceError
 from vaeval_tasks.services.http.secrets import trust
-from vaeval_tasks.simulate.preference import Preference
+from vaeval_tasks.simulate.rater_preference import Preference
 from vaeval_tasks.store.run import RunDir
 
 __all__ = ["Outcome", "SimulatedRater", "TaskPage", "count_beeps", "drive", "sounds_of"]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vaeval_tasks.rubrics import GATED
-from vaeval_tasks.simulate.published import (
+from vaeval_tasks.simulate.published_study import (
     CATEGORIES,
     DEGRADED_PROMPTS,
     DIFFICULTIES,

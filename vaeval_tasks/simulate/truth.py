@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vaeval_tasks.rubrics import KEYS
-from vaeval_tasks.simulate.published import CONFIGS, MODELS, TIE_THRESHOLDS, VOICE_MARGINS, elo_matrix, mos_matrix
+from vaeval_tasks.simulate.published_study import CONFIGS, MODELS, TIE_THRESHOLDS, VOICE_MARGINS, elo_matrix, mos_matrix
 from vaeval_tasks.simulate.shape import Effects
 from vaeval_tasks.stats import ELO_PER_LOGIT, comparisons, elo, fit_all
 

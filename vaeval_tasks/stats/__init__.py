@@ -18,7 +18,6 @@ What cannot be computed is None with a ``reason``, never NaN. What stops a whole
 out of range) raises ``EstimationError`` that names the entities.
 """
 
-from vaeval_tasks.stats.agreement import Agreement, Orientation, agreement, agreement_of_counts
 from vaeval_tasks.stats.bootstrap import Progress, Resamples, bootstrap
 from vaeval_tasks.stats.clustering import (
     Profiles,
@@ -44,12 +43,13 @@ from vaeval_tasks.stats.draws import Draws, Scheme
 from vaeval_tasks.stats.elo import ANCHOR, ELO_PER_LOGIT, elo
 from vaeval_tasks.stats.engines import fit, fit_all
 from vaeval_tasks.stats.fits import Engine, Fit, Unit
+from vaeval_tasks.stats.head_to_head import Margin, margins
 from vaeval_tasks.stats.intervals import Interval, percentile_interval
-from vaeval_tasks.stats.margins import Margin, margins
 from vaeval_tasks.stats.mos import MosRatings, MosSummary, mos, mos_ratings
 from vaeval_tasks.stats.ordinal import Link, Thresholds, fit_ordinal
 from vaeval_tasks.stats.rank_correlation import spearman
 from vaeval_tasks.stats.ranking import Ci, RankedRubric, Ranking, RankSettings, method, ranking
+from vaeval_tasks.stats.rater_agreement import Agreement, Orientation, agreement, agreement_of_counts
 from vaeval_tasks.stats.refits import FALLBACK_RIDGE
 from vaeval_tasks.stats.sandwich import Covariance, sandwich
 from vaeval_tasks.stats.side import SideEffect, side_effect

@@ -14,12 +14,12 @@ from vaeval_tasks.errors import MissingDependencyError
 if TYPE_CHECKING:
     from vaeval_tasks.testing.bedrock import ACCESS_KEY, BedrockFake
     from vaeval_tasks.testing.chat import ChatFake
-    from vaeval_tasks.testing.check import SystemReport, check_system
+    from vaeval_tasks.testing.conformance import SystemReport, check_system
     from vaeval_tasks.testing.eleven import CascadeFake
     from vaeval_tasks.testing.gemini import GeminiFake
     from vaeval_tasks.testing.realtime import RealtimeFake, XaiFake
+    from vaeval_tasks.testing.recordings import sample_image, sample_recording, write_recording
     from vaeval_tasks.testing.server import KEY, Authority, Fake, answer_pcm
-    from vaeval_tasks.testing.sounds import sample_image, sample_recording, write_recording
 
 __all__ = [
     "ACCESS_KEY",
@@ -43,12 +43,12 @@ __all__ = [
 _HOMES = {
     "bedrock": ("ACCESS_KEY", "BedrockFake"),
     "chat": ("ChatFake",),
-    "check": ("SystemReport", "check_system"),
+    "conformance": ("SystemReport", "check_system"),
     "eleven": ("CascadeFake",),
     "gemini": ("GeminiFake",),
     "realtime": ("RealtimeFake", "XaiFake"),
     "server": ("KEY", "Authority", "Fake", "answer_pcm"),
-    "sounds": ("sample_image", "sample_recording", "write_recording"),
+    "recordings": ("sample_image", "sample_recording", "write_recording"),
 }
 _EXTRA = ("aiohttp", "h2", "trustme")
 

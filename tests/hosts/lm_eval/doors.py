@@ -13,7 +13,7 @@ import harness_fakes
 
 from vaeval_tasks.audio import write_wav
 from vaeval_tasks.generate.ledger import open_for_asking
-from vaeval_tasks.generate.plan import make_plan
+from vaeval_tasks.generate.pending import make_plan
 from vaeval_tasks.generate.runner import generate
 from vaeval_tasks.hosts.lm_eval.model import SpeechLM
 from vaeval_tasks.models.clock import Clock

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from vaeval_tasks.audio import read_audio
 from vaeval_tasks.errors import InputError
-from vaeval_tasks.hosts.lm_eval import media
+from vaeval_tasks.hosts.lm_eval import media_cache
 from vaeval_tasks.hosts.lm_eval.documents import document, item, unwrap
 
 
@@ -81,8 +81,8 @@ def test_media_are_written_once_under_their_hash(make_row: Callable[..., Any], m
 
 
 def test_cells_of_the_datasets_library() -> None:
-    assert media.cell_bytes({"bytes": b"RIFF", "path": None}) == b"RIFF"
-    assert media.cell_bytes(None) == b""
+    assert media_cache.cell_bytes({"bytes": b"RIFF", "path": None}) == b"RIFF"
+    assert media_cache.cell_bytes(None) == b""
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import numpy as np
 from vaeval_tasks.analysis.table import Table
 from vaeval_tasks.errors import EstimationError
 from vaeval_tasks.simulate import Shape, simulate
-from vaeval_tasks.simulate.comparisons import study_comparisons
-from vaeval_tasks.simulate.published import MODELS
+from vaeval_tasks.simulate.published_study import MODELS
+from vaeval_tasks.simulate.study_comparisons import study_comparisons
 from vaeval_tasks.stats import Ci, RankSettings, ranking
 
 __all__ = [

@@ -12,7 +12,7 @@ from sqlalchemy.engine import Connection
 
 from vaeval_tasks.collect.rules.quality import RULES, RULES_VERSION
 from vaeval_tasks.collect.rules.questions import CMOS_STEPS, MOS_STEPS
-from vaeval_tasks.collect.store import tables as store
+from vaeval_tasks.collect.store import database_tables as store
 from vaeval_tasks.store.run import RECORDS
 from vaeval_tasks.store.tables import arrow_schema
 

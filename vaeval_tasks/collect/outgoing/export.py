@@ -16,10 +16,10 @@ from vaeval_tasks.collect.outgoing.origin import MADE_BY, require_collected, req
 from vaeval_tasks.collect.outgoing.rows import Person, collected
 from vaeval_tasks.collect.people.identity import key
 from vaeval_tasks.collect.rules.quality import RULES, RULES_VERSION, check_work
-from vaeval_tasks.collect.store import tables as store
+from vaeval_tasks.collect.store import database_tables as store
 from vaeval_tasks.collect.store.database import Database
+from vaeval_tasks.collect.store.database_tables import StudyKind
 from vaeval_tasks.collect.store.facts import read_checks, read_work
-from vaeval_tasks.collect.store.tables import StudyKind
 from vaeval_tasks.design import expectation
 from vaeval_tasks.files import sha256_file, write_text
 from vaeval_tasks.store.lock import Writer, writing

@@ -13,9 +13,9 @@ from sqlalchemy.engine import Connection
 
 from vaeval_tasks.collect.people.anonymous import payload, pseudonym, without_addresses
 from vaeval_tasks.collect.rules.quality import Quality
-from vaeval_tasks.collect.store import tables as store
+from vaeval_tasks.collect.store import database_tables as store
+from vaeval_tasks.collect.store.database_tables import StudyKind
 from vaeval_tasks.collect.store.facts import Work
-from vaeval_tasks.collect.store.tables import StudyKind
 from vaeval_tasks.rubrics import KEYS
 from vaeval_tasks.store.schema import Assignment, Comment, Event, MosRating, PairKind, Rater, Rating
 

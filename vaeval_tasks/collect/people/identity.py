@@ -11,10 +11,10 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
 
-from vaeval_tasks.collect.clock import MINUTE
-from vaeval_tasks.collect.store import tables as store
+from vaeval_tasks.collect.server_clock import MINUTE
+from vaeval_tasks.collect.store import database_tables as store
 from vaeval_tasks.collect.store.database import Database
-from vaeval_tasks.collect.store.tables import StudyKind
+from vaeval_tasks.collect.store.database_tables import StudyKind
 from vaeval_tasks.errors import InputError
 
 __all__ = [

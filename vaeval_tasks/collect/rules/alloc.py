@@ -16,12 +16,12 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from vaeval_tasks.collect.clock import MINUTE
 from vaeval_tasks.collect.rules.policy import Heard, History, Offer, ranked
 from vaeval_tasks.collect.rules.settings import Settings
-from vaeval_tasks.collect.store import tables as store
+from vaeval_tasks.collect.server_clock import MINUTE
+from vaeval_tasks.collect.store import database_tables as store
 from vaeval_tasks.collect.store.database import Database
-from vaeval_tasks.collect.store.tables import AssignmentState
+from vaeval_tasks.collect.store.database_tables import AssignmentState
 from vaeval_tasks.store.schema import PairKind
 
 __all__ = ["Lease", "claim", "expire", "history", "release", "work_left"]

@@ -15,7 +15,7 @@ from sqlalchemy.engine import Connection
 
 from vaeval_tasks.collect.refusals import Refused
 from vaeval_tasks.collect.rules.settings import Settings
-from vaeval_tasks.collect.store import tables as store
+from vaeval_tasks.collect.store import database_tables as store
 
 __all__ = ["EVENT_KINDS", "covered", "durations", "listened", "record_events"]
 

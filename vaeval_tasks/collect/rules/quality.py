@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from vaeval_tasks.collect.store.database_tables import AssignmentState, StudyKind
 from vaeval_tasks.collect.store.facts import CheckFact, Work
-from vaeval_tasks.collect.store.tables import AssignmentState, StudyKind
 from vaeval_tasks.design import Expectation
 from vaeval_tasks.store.schema import PairKind, QualityCheck
 

@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from vaeval_tasks import rubrics
-from vaeval_tasks.collect.store import tables as store
-from vaeval_tasks.collect.store.tables import StudyKind
+from vaeval_tasks.collect.store import database_tables as store
+from vaeval_tasks.collect.store.database_tables import StudyKind
 from vaeval_tasks.rubrics import GATED, Section
 from vaeval_tasks.store.schema import CMOS_MAX
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
-from vaeval_tasks.collect.store.tables import StudyKind
+from vaeval_tasks.collect.store.database_tables import StudyKind
 from vaeval_tasks.errors import InputError
 
 __all__ = ["FROZEN", "Settings", "decode", "encode", "merge"]

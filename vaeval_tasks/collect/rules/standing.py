@@ -9,9 +9,9 @@ import sqlalchemy as sa
 from vaeval_tasks.collect.people.identity import Known, mark
 from vaeval_tasks.collect.rules.alloc import Lease, claim, history, release, work_left
 from vaeval_tasks.collect.rules.settings import Settings
-from vaeval_tasks.collect.store import tables as store
+from vaeval_tasks.collect.store import database_tables as store
 from vaeval_tasks.collect.store.database import Database
-from vaeval_tasks.collect.store.tables import AssignmentState
+from vaeval_tasks.collect.store.database_tables import AssignmentState
 from vaeval_tasks.store.schema import PairKind
 
 __all__ = ["Step", "next_task", "step", "withdraw"]

@@ -14,8 +14,8 @@ import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.engine import Connection, Engine
 
+from vaeval_tasks.collect.store.database_tables import PRIVATE, PUBLIC
 from vaeval_tasks.collect.store.migrate import upgrade
-from vaeval_tasks.collect.store.tables import PRIVATE, PUBLIC
 from vaeval_tasks.errors import InputError, MissingDependencyError, ServiceError
 from vaeval_tasks.files import network_file_system
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from vaeval_tasks.collect.store import tables as store
-from vaeval_tasks.collect.store.tables import AssignmentState, StudyKind
+from vaeval_tasks.collect.store import database_tables as store
+from vaeval_tasks.collect.store.database_tables import AssignmentState, StudyKind
 from vaeval_tasks.store.schema import PairKind
 
 __all__ = ["Answered", "CheckFact", "Work", "read_checks", "read_work"]

@@ -15,10 +15,10 @@ from tqdm import tqdm
 
 from vaeval_tasks.collect.rules import questions
 from vaeval_tasks.collect.rules.settings import Settings, decode, encode, merge
-from vaeval_tasks.collect.store import tables as store
+from vaeval_tasks.collect.store import database_tables as store
 from vaeval_tasks.collect.store.clips import CLIPS, publish
 from vaeval_tasks.collect.store.database import Database
-from vaeval_tasks.collect.store.tables import StudyKind
+from vaeval_tasks.collect.store.database_tables import StudyKind
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.files import sha256_file
 from vaeval_tasks.store.answers import study_answers

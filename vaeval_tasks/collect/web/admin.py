@@ -11,8 +11,8 @@ from fastapi import APIRouter, Depends, Form, Request
 from starlette.responses import RedirectResponse, Response
 
 from vaeval_tasks.collect import watch
-from vaeval_tasks.collect.clock import MINUTE
 from vaeval_tasks.collect.refusals import Refused
+from vaeval_tasks.collect.server_clock import MINUTE
 from vaeval_tasks.collect.web.context import context, page
 from vaeval_tasks.collect.web.guard import Session, admin_session, check_same_site, check_token, set_admin_session
 

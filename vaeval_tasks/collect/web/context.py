@@ -13,9 +13,9 @@ from itsdangerous import URLSafeTimedSerializer
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
-from vaeval_tasks.collect.clock import now_ms
 from vaeval_tasks.collect.people.prolific import Prolific
 from vaeval_tasks.collect.rules.settings import Settings
+from vaeval_tasks.collect.server_clock import now_ms
 from vaeval_tasks.collect.store.database import Database
 
 __all__ = ["HERE", "Context", "context", "environment", "page"]

@@ -8,12 +8,12 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Form, Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from vaeval_tasks.collect import sound
+from vaeval_tasks.collect import beeps
 from vaeval_tasks.collect.people import identity, prolific
 from vaeval_tasks.collect.refusals import Refused
 from vaeval_tasks.collect.rules import standing
 from vaeval_tasks.collect.rules.standing import Step
-from vaeval_tasks.collect.store.tables import CheckOutcome
+from vaeval_tasks.collect.store.database_tables import CheckOutcome
 from vaeval_tasks.collect.web.context import context, page
 from vaeval_tasks.collect.web.guard import Session, check_same_site, check_token, session, set_session
 
@@ -73,7 +73,7 @@ def front(request: Request, PROLIFIC_PID: str = "", SESSION_ID: str = "") -> Res
 def _record(request: Request, rater_id: str, name: str, outcome: CheckOutcome, detail: str) -> None:
     ctx = context(request)
     with ctx.database.write() as connection:
-        sound.record_check(connection, ctx.settings.study, rater_id, name, outcome, detail, now=ctx.clock())
+        beeps.record_check(connection, ctx.settings.study, rater_id, name, outcome, detail, now=ctx.clock())
 
 
 @router.get("/join/{code}")
@@ -179,14 +179,14 @@ def sound_page(request: Request, current: Current, again: bool = False) -> Respo
     if not at_step(request, current, Step.sound_check):
         return _go("/study")
     nonce = secrets.token_urlsafe(8)
-    return page(request, "sound.html", csrf=current.csrf, nonce=nonce, choices=sound.BEEPS, again=again)
+    return page(request, "sound.html", csrf=current.csrf, nonce=nonce, choices=beeps.BEEPS, again=again)
 
 
 @router.get("/sound-check/{nonce}.wav")
 def sound_clip(request: Request, current: Current, nonce: str) -> Response:
     """Serve the beeps."""
-    count = sound.count_for(context(request).sound_key, current.rater_id, nonce)
-    return Response(sound.beeps(count), media_type="audio/wav", headers={"Cache-Control": "no-store"})
+    count = beeps.count_for(context(request).sound_key, current.rater_id, nonce)
+    return Response(beeps.beeps(count), media_type="audio/wav", headers={"Cache-Control": "no-store"})
 
 
 @router.post("/sound-check")
@@ -199,7 +199,7 @@ def sound_check(
 ) -> Response:
     """Check the count; a wrong one may be tried again, with other beeps."""
     check_token(request, current, csrf)
-    right = heard == str(sound.count_for(context(request).sound_key, current.rater_id, nonce))
+    right = heard == str(beeps.count_for(context(request).sound_key, current.rater_id, nonce))
     outcome = CheckOutcome.passed if right else CheckOutcome.failed
     _record(request, current.rater_id, "sound", outcome, f"heard {heard[:8]!r}")
     return _pass(request, current, "sound") if right else _go("/sound-check?again=true")

@@ -10,8 +10,8 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import FileResponse, Response
 
 from vaeval_tasks.collect.refusals import Refused
-from vaeval_tasks.collect.store import tables as store
-from vaeval_tasks.collect.store.tables import AssignmentState
+from vaeval_tasks.collect.store import database_tables as store
+from vaeval_tasks.collect.store.database_tables import AssignmentState
 from vaeval_tasks.collect.web.context import context
 from vaeval_tasks.collect.web.guard import Session, session
 

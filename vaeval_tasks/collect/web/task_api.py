@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Request
 from sqlalchemy.engine import Connection
 
 from vaeval_tasks.collect.refusals import Refused, parse_json
-from vaeval_tasks.collect.rules import answers, listening
+from vaeval_tasks.collect.rules import listening, submissions
 from vaeval_tasks.collect.web.context import Context, context
 from vaeval_tasks.collect.web.guard import Session, check_token, session
 
@@ -40,7 +40,7 @@ def _on_task(
     ctx = context(request)
     now = ctx.clock()
     with ctx.database.write() as connection:
-        row = answers.live(connection, ctx.settings, token, current.rater_id, now=now)
+        row = submissions.live(connection, ctx.settings, token, current.rater_id, now=now)
         return work(ctx, connection, row, now)
 
 
@@ -78,7 +78,7 @@ def answer(request: Request, token: str, key: str, current: Writer, raw: Body) -
         request,
         current,
         token,
-        lambda ctx, connection, row, now: answers.save_draft(connection, ctx.settings, row, key, value, now),
+        lambda ctx, connection, row, now: submissions.save_draft(connection, ctx.settings, row, key, value, now),
     )
     return {"kept": key}
 
@@ -91,7 +91,9 @@ def section(request: Request, token: str, number: int, current: Writer, raw: Bod
         request,
         current,
         token,
-        lambda ctx, connection, row, now: answers.lock_section(connection, ctx.settings, row, number, body, now=now),
+        lambda ctx, connection, row, now: submissions.lock_section(
+            connection, ctx.settings, row, number, body, now=now
+        ),
     )
     return {"open": opened}
 
@@ -104,7 +106,7 @@ def heartbeat(request: Request, token: str, current: Writer) -> dict[str, Any]:
         request,
         current,
         token,
-        lambda ctx, connection, row, now: answers.heartbeat(connection, ctx.settings, row, now=now),
+        lambda ctx, connection, row, now: submissions.heartbeat(connection, ctx.settings, row, now=now),
     )
     return {"seconds_left": max(0, until - ctx.clock()) // 1000}
 
@@ -117,7 +119,7 @@ def problem(request: Request, token: str, current: Writer, raw: Body) -> dict[st
     if not isinstance(reason, str):
         raise Refused(422, "bad_reason", "a reason is needed")
     _on_task(
-        request, current, token, lambda _, connection, row, now: answers.give_back(connection, row, reason, now=now)
+        request, current, token, lambda _, connection, row, now: submissions.give_back(connection, row, reason, now=now)
     )
     return {"next": "/task"}
 
@@ -127,4 +129,4 @@ def submit(request: Request, token: str, current: Writer, raw: Body) -> dict[str
     """Store the task's answers, once."""
     ctx = context(request)
     key = request.headers.get("idempotency-key", "")
-    return answers.submit(ctx.database, ctx.settings, token, current.rater_id, key, raw, now=ctx.clock())
+    return submissions.submit(ctx.database, ctx.settings, token, current.rater_id, key, raw, now=ctx.clock())

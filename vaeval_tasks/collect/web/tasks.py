@@ -13,10 +13,10 @@ from vaeval_tasks import rubrics
 from vaeval_tasks.collect.people import identity, prolific
 from vaeval_tasks.collect.refusals import Refused
 from vaeval_tasks.collect.rules import questions, standing
-from vaeval_tasks.collect.rules.answers import COMMENT_LIMIT
 from vaeval_tasks.collect.rules.settings import Settings
 from vaeval_tasks.collect.rules.standing import Step
-from vaeval_tasks.collect.store import tables as store
+from vaeval_tasks.collect.rules.submissions import COMMENT_LIMIT
+from vaeval_tasks.collect.store import database_tables as store
 from vaeval_tasks.collect.web.context import context, page
 from vaeval_tasks.collect.web.guard import Session, check_token, session
 from vaeval_tasks.store.schema import PairKind

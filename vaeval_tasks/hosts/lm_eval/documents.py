@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from vaeval_tasks.errors import InputError
-from vaeval_tasks.hosts.lm_eval import media
+from vaeval_tasks.hosts.lm_eval import media_cache
 from vaeval_tasks.store.schema import Item
 
 __all__ = ["COLUMNS", "FIELDS", "document", "item", "unwrap"]
@@ -73,8 +73,8 @@ def _media(row: Mapping[str, Any], columns: list[str], *, image: bool = False) -
     found: list[str] = []
     for position, column in enumerate(columns):
         try:
-            data = media.cell_bytes(row[column])
-            path = media.keep(data, image=image) if data else ""
+            data = media_cache.cell_bytes(row[column])
+            path = media_cache.keep(data, image=image) if data else ""
         except InputError as error:
             raise InputError(f"item {row['id']!r}: {error}", field=column) from None
         if path and len(found) < position:

@@ -20,7 +20,7 @@ from vaeval_tasks.generate.ledger import Entry, Ledger
 from vaeval_tasks.generate.ranks import rank
 from vaeval_tasks.hosts.lm_eval.answer import HarnessAnswer
 from vaeval_tasks.hosts.lm_eval.documents import item
-from vaeval_tasks.hosts.lm_eval.settings import HarnessSettings, run_folder
+from vaeval_tasks.hosts.lm_eval.run_settings import HarnessSettings, run_folder
 from vaeval_tasks.scoring.combine import TaskScores
 from vaeval_tasks.scoring.metric import FactorUse
 from vaeval_tasks.scoring.registry import factors

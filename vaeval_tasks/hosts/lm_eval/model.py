@@ -16,13 +16,13 @@ from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.files import sha256_bytes
 from vaeval_tasks.generate.dialogue import Asked
 from vaeval_tasks.generate.ledger import Ledger, open_for_asking
-from vaeval_tasks.generate.plan import AskingPlan
+from vaeval_tasks.generate.pending import AskingPlan
 from vaeval_tasks.generate.ranks import group, rank, world_size
 from vaeval_tasks.generate.runner import generate
 from vaeval_tasks.generate.unit import AskingUnit
 from vaeval_tasks.hosts.lm_eval.answer import HarnessAnswer
 from vaeval_tasks.hosts.lm_eval.documents import item
-from vaeval_tasks.hosts.lm_eval.settings import run_folder
+from vaeval_tasks.hosts.lm_eval.run_settings import run_folder
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.protocol import SpeechModel, Turn
 from vaeval_tasks.store.run import RunDir

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from vaeval_tasks.hosts.lm_eval.model import SpeechLM
-from vaeval_tasks.models.local.offline import RECOGNISERS, OfflineModel, offline_config
+from vaeval_tasks.models.local.offline_system import RECOGNISERS, OfflineModel, offline_config
 
 __all__ = ["OfflineLM"]
 
@@ -14,7 +14,7 @@ class OfflineLM(SpeechLM):
     """The offline system as a model of the harness.
 
     Args:
-        voice: of :func:`~vaeval_tasks.models.local.offline.offline_config`.
+        voice: of :func:`~vaeval_tasks.models.local.offline_system.offline_config`.
         recogniser: likewise.
         common: see :class:`~vaeval_tasks.hosts.lm_eval.model.SpeechLM`.
     """

@@ -20,7 +20,7 @@ What a file may hold is the same for everyone who reads one (``-`` tells its kin
 A new kind of file is a row in ``reader.py`` that makes a :class:`Sheet` of its bytes.
 """
 
-from vaeval_tasks.store.sheets.cells import flag, real
+from vaeval_tasks.store.sheets.cell_values import flag, real
 from vaeval_tasks.store.sheets.reader import ENDINGS, pasted_sheet, read_sheet
 from vaeval_tasks.store.sheets.sheet import Column, Sheet, SheetRow
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vaeval_tasks.errors import InputError
-from vaeval_tasks.store.sheets.cells import Twice, once, shown
+from vaeval_tasks.store.sheets.cell_values import Twice, once, shown
 
 __all__ = ["json_line_rows", "json_rows", "yaml_rows"]
 

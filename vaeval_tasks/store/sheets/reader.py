@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from vaeval_tasks.errors import InputError
-from vaeval_tasks.store.sheets.content import GZIP, STANDARD_INPUT, decoded, file_bytes, unpacked
 from vaeval_tasks.store.sheets.delimited import delimited_table
+from vaeval_tasks.store.sheets.file_text import GZIP, STANDARD_INPUT, decoded, file_bytes, unpacked
 from vaeval_tasks.store.sheets.listed import json_line_rows, json_rows, yaml_rows
 from vaeval_tasks.store.sheets.sheet import Sheet
 from vaeval_tasks.store.tables import read_parquet_table

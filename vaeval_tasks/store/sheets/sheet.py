@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from vaeval_tasks.errors import InputError, UnknownNameError
-from vaeval_tasks.store.sheets import cells
+from vaeval_tasks.store.sheets import cell_values
 
 __all__ = ["Column", "Sheet", "SheetRow"]
 
@@ -55,7 +55,7 @@ class SheetRow:
         """
         value = self.cells.get(name)
         if isinstance(value, list | dict):
-            raise self.error(f"must be text, not {cells.shown(value)}", name)
+            raise self.error(f"must be text, not {cell_values.shown(value)}", name)
         return "" if value is None else str(value).strip()
 
     def texts(self, name: str) -> tuple[str, ...]:
@@ -65,7 +65,7 @@ class SheetRow:
             InputError: it is neither.
         """
         try:
-            return cells.texts(self.cells.get(name))
+            return cell_values.texts(self.cells.get(name))
         except ValueError as error:
             raise self.error(str(error), name) from None
 
@@ -102,7 +102,7 @@ class SheetRow:
         if self.cells.get(name) is None or not str(self.cells[name]).strip():
             return None
         try:
-            return cells.real(self.cells[name])
+            return cell_values.real(self.cells[name])
         except ValueError as error:
             raise self.error(str(error), name) from None
 
@@ -128,7 +128,7 @@ class SheetRow:
         if self.cells.get(name) in (None, ""):
             return False
         try:
-            return cells.flag(self.cells[name])
+            return cell_values.flag(self.cells[name])
         except ValueError as error:
             raise self.error(str(error), name) from None
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from vaeval_tasks.store.sheets.cells import Twice, once
+from vaeval_tasks.store.sheets.cell_values import Twice, once
 
 __all__ = ["parse_yaml"]
 

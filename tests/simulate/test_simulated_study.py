@@ -14,10 +14,10 @@ from vaeval_tasks.errors import InputError
 from vaeval_tasks.models.configs import published
 from vaeval_tasks.rubrics import KEYS
 from vaeval_tasks.simulate import Effects, Shape, SimulatedStudy, simulate, write_study
-from vaeval_tasks.simulate.comparisons import study_comparisons
-from vaeval_tasks.simulate.opinions import NOT_ASKED
 from vaeval_tasks.simulate.people import scaled_counts
-from vaeval_tasks.simulate.published import AGE_BANDS, CONFIGS, GATE_SHARES, MODELS, POOL, elo_matrix, mos_matrix
+from vaeval_tasks.simulate.published_study import AGE_BANDS, CONFIGS, GATE_SHARES, MODELS, POOL, elo_matrix, mos_matrix
+from vaeval_tasks.simulate.rater_answers import NOT_ASKED
+from vaeval_tasks.simulate.study_comparisons import study_comparisons
 from vaeval_tasks.simulate.truth import MODEL_OF, answer_probabilities, plant, true_model_elo
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import Condition

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from vaeval_tasks.audio import read_audio
-from vaeval_tasks.sample.study import write_prompts
+from vaeval_tasks.sample.prompt_set import write_prompts
 from vaeval_tasks.store.check import check
 from vaeval_tasks.store.run import RunDir
 

@@ -8,7 +8,7 @@ import pytest
 
 from vaeval_tasks.errors import InputError, ServiceError
 from vaeval_tasks.judging.instructions import AudioPart, questions
-from vaeval_tasks.judging.pairs import JudgementStatus, PairJudgeSettings, judge_pairs, judgements
+from vaeval_tasks.judging.judge_pairs import JudgementStatus, PairJudgeSettings, judge_pairs, judgements
 from vaeval_tasks.services.http.chat import ChatClient, ChatOptions
 from vaeval_tasks.services.http.retry import RetryRule
 from vaeval_tasks.store.run import RunDir

@@ -13,7 +13,7 @@ from vaeval_tasks.errors import InputError, PluginError, ServiceError, UnknownNa
 from vaeval_tasks.hosts.lm_eval.settings import HarnessSettings
 from vaeval_tasks.metrics.backends import JudgeItem, Scored
 from vaeval_tasks.metrics.content_judge import RulesJudge
-from vaeval_tasks.metrics.guests import ROLES, GuestScorer, open_scorer
+from vaeval_tasks.metrics.guest_scorers import ROLES, GuestScorer, open_scorer
 from vaeval_tasks.metrics.profiles import load_scorers
 from vaeval_tasks.testing import sample_recording
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from vaeval_tasks.rubrics import KEYS
-from vaeval_tasks.simulate.opinions import NOT_ASKED
-from vaeval_tasks.simulate.published import CONFIGS
-from vaeval_tasks.simulate.study import SimulatedStudy
+from vaeval_tasks.simulate.published_study import CONFIGS
+from vaeval_tasks.simulate.rater_answers import NOT_ASKED
+from vaeval_tasks.simulate.simulated_study import SimulatedStudy
 from vaeval_tasks.stats import Comparisons, comparisons
 
 __all__ = ["study_comparisons"]

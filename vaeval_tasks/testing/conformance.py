@@ -13,12 +13,12 @@ import numpy as np
 
 from vaeval_tasks.audio import Clip
 from vaeval_tasks.errors import VaevalError
-from vaeval_tasks.models.guests import GuestModel, wrap
+from vaeval_tasks.models.guest_systems import GuestModel, wrap
 from vaeval_tasks.models.protocol import Conversation, Reply, SpeechModel, Turn
 from vaeval_tasks.models.providers import check_access, create_model
 from vaeval_tasks.models.system import SpeechSystem
 from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
-from vaeval_tasks.testing.sounds import sample_image, sample_recording, write_recording
+from vaeval_tasks.testing.recordings import sample_image, sample_recording, write_recording
 
 __all__ = ["SystemReport", "check_system"]
 

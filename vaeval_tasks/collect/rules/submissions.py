@@ -10,14 +10,14 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from vaeval_tasks.collect.clock import MINUTE
 from vaeval_tasks.collect.refusals import Refused, parse_json
 from vaeval_tasks.collect.rules.alloc import release
 from vaeval_tasks.collect.rules.questions import asked, gates_of, question_ids, score, sections, steps
 from vaeval_tasks.collect.rules.settings import Settings
-from vaeval_tasks.collect.store import tables as store
+from vaeval_tasks.collect.server_clock import MINUTE
+from vaeval_tasks.collect.store import database_tables as store
 from vaeval_tasks.collect.store.database import Database
-from vaeval_tasks.collect.store.tables import AssignmentState
+from vaeval_tasks.collect.store.database_tables import AssignmentState
 from vaeval_tasks.files import sha256_bytes
 
 __all__ = ["COMMENT_LIMIT", "Click", "find", "give_back", "heartbeat", "live", "lock_section", "save_draft", "submit"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vaeval_tasks.simulate.published import CONFIGS
+from vaeval_tasks.simulate.published_study import CONFIGS
 from vaeval_tasks.simulate.shape import Shape
 from vaeval_tasks.store.schema import Pair, Prompt
 

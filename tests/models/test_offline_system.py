@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from vaeval_tasks.errors import MissingWeightsError, UnknownNameError
-from vaeval_tasks.models.local.offline import OfflineModel, _spoken, offline_config
+from vaeval_tasks.models.local.offline_system import OfflineModel, _spoken, offline_config
 from vaeval_tasks.models.protocol import Conversation, Turn
 from vaeval_tasks.paths import sample_dir
 from vaeval_tasks.store.schema import ResponseStatus

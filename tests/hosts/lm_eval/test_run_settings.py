@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from vaeval_tasks.errors import InputError, UnknownNameError
-from vaeval_tasks.hosts.lm_eval.settings import HarnessSettings, run_folder
+from vaeval_tasks.hosts.lm_eval.run_settings import HarnessSettings, run_folder
 
 
 def test_settings_cross_the_harness_as_text() -> None:

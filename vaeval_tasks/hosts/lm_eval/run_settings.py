@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vaeval_tasks.errors import InputError
-from vaeval_tasks.metrics.guests import ROLES
+from vaeval_tasks.metrics.guest_scorers import ROLES
 from vaeval_tasks.store.schema import slug
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ from vaeval_tasks.files import write_text
 from vaeval_tasks.models.configs import write_configs
 from vaeval_tasks.rubrics import BY_KEY, KEYS
 from vaeval_tasks.simulate.comments import THEME_RATES, draw_comments
-from vaeval_tasks.simulate.opinions import NOT_ASKED, draw_cmos, draw_mos
 from vaeval_tasks.simulate.people import make_prompts, make_raters
-from vaeval_tasks.simulate.published import CONFIGS, MODELS
+from vaeval_tasks.simulate.published_study import CONFIGS, MODELS
+from vaeval_tasks.simulate.rater_answers import NOT_ASKED, draw_cmos, draw_mos
 from vaeval_tasks.simulate.shape import Effects, Shape
-from vaeval_tasks.simulate.tasks import MosTasks, PairTasks, mos_tasks, pair_tasks
+from vaeval_tasks.simulate.task_lists import MosTasks, PairTasks, mos_tasks, pair_tasks
 from vaeval_tasks.simulate.truth import Truth, plant, true_model_elo
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import Comment, MosRating, Pair, Prompt, Rater, Rating

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from vaeval_tasks.rubrics import KEYS
 from vaeval_tasks.simulate.shape import Effects
-from vaeval_tasks.simulate.tasks import MosTasks, PairTasks
+from vaeval_tasks.simulate.task_lists import MosTasks, PairTasks
 from vaeval_tasks.simulate.truth import MODEL_OF, Truth
 
 __all__ = ["NOT_ASKED", "draw_cmos", "draw_mos"]

@@ -17,7 +17,7 @@ from vaeval_tasks.generate.dialogue import Asked, KeptAs, hold
 from vaeval_tasks.generate.unit import AskingUnit
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.configs import load_configs
-from vaeval_tasks.models.guests import GuestModel, wrap
+from vaeval_tasks.models.guest_systems import GuestModel, wrap
 from vaeval_tasks.models.protocol import Conversation, Reply, Turn
 from vaeval_tasks.models.providers import PROVIDERS, check_access, create_model, provider
 from vaeval_tasks.models.system import Address, CannotAnswer, SpeechSystem, SpokenAnswer, SpokenRequest, TryLater
@@ -300,7 +300,7 @@ def test_an_asynchronous_system_that_hangs_times_out(clip: Path, monkeypatch: py
             await asyncio.sleep(3600)
             raise AssertionError
 
-    monkeypatch.setattr("vaeval_tasks.models.guests.GRACE_S", 0.0)
+    monkeypatch.setattr("vaeval_tasks.models.guest_systems.GRACE_S", 0.0)
     config = ModelConfig(model="m", provider="acme", connection={"timeouts": {"turn": 0.05}})
     assert talk(Hanging(None), clip, config=config).status is ResponseStatus.timeout
 
