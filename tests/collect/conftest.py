@@ -25,11 +25,10 @@ from vaeval_tasks.audio import Clip, read_audio, write_wav
 from vaeval_tasks.collect.people import identity
 from vaeval_tasks.collect.serve import Opened, open_study
 from vaeval_tasks.collect.server_clock import now_ms
-from vaeval_tasks.collect.store.database_tables import StudyKind
 from vaeval_tasks.collect.web.app import create_app
 from vaeval_tasks.simulate.driver import TaskPage, count_beeps
 from vaeval_tasks.store.run import RunDir
-from vaeval_tasks.store.schema import Pair, PairKind, Prompt, Response, ResponseStatus
+from vaeval_tasks.store.schema import Pair, PairKind, Prompt, Response, ResponseStatus, StudyKind
 
 CERTIFICATES = httpx.create_ssl_context()  # reading them takes a client a while; all clients here share them
 GATES = ("instruction_following", "reasoning", "emotional_appropriateness")

@@ -20,9 +20,8 @@ from vaeval_tasks.collect.rules.standing import next_task, tasks_done, withdraw
 from vaeval_tasks.collect.server_clock import MINUTE
 from vaeval_tasks.collect.store import database_tables as store
 from vaeval_tasks.collect.store.database import Database, open_database
-from vaeval_tasks.collect.store.database_tables import AssignmentState, StudyKind
 from vaeval_tasks.collect.store.importer import design_tasks
-from vaeval_tasks.store.schema import Pair, PairKind, Prompt
+from vaeval_tasks.store.schema import AssignmentState, Pair, PairKind, Prompt, StudyKind
 
 SETTINGS = Settings(study=StudyKind.cmos, check_every=4, repeat_gap=3)
 A, T = store.assignments, store.tasks

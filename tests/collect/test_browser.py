@@ -439,7 +439,7 @@ def test_nothing_a_rater_wrote_runs_in_the_operators_browser(page: Page, study: 
 
 
 def test_a_mos_study_asks_about_one_response(page: Page, run_of: Any, serve: Any) -> None:
-    from vaeval_tasks.collect.store.database_tables import StudyKind
+    from vaeval_tasks.store.schema import StudyKind
 
     with serve(run_of(prompts=1, configs=2), StudyKind.mos, dwell=0.0) as study:
         rater = study.rater()

@@ -24,10 +24,10 @@ from vaeval_tasks.collect.people import identity
 from vaeval_tasks.collect.people.prolific import Prolific, verify
 from vaeval_tasks.collect.server_clock import MINUTE, now_ms
 from vaeval_tasks.collect.store import database_tables as store
-from vaeval_tasks.collect.store.database_tables import CheckOutcome
 from vaeval_tasks.collect.web.app import create_app
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.simulate.driver import TaskPage, count_beeps
+from vaeval_tasks.store.schema import CheckOutcome
 
 SHARED = httpx.create_ssl_context()
 PARAMETERS = {"PROLIFIC_PID": "5f1a2b3c", "STUDY_ID": "s1", "SESSION_ID": "x1"}

@@ -29,7 +29,6 @@ from vaeval_tasks.collect.rules.settings import Settings
 from vaeval_tasks.collect.rules.standing import withdraw
 from vaeval_tasks.collect.store import database_tables as store
 from vaeval_tasks.collect.store.database import Database, open_database
-from vaeval_tasks.collect.store.database_tables import CheckOutcome, StudyKind
 from vaeval_tasks.collect.store.importer import import_design
 from vaeval_tasks.simulate.driver import drive, sounds_of
 from vaeval_tasks.simulate.rater_preference import Preference
@@ -37,7 +36,16 @@ from vaeval_tasks.store.check import check
 from vaeval_tasks.store.log import read_jsonl
 from vaeval_tasks.store.records_csv import read_csv, whole_text
 from vaeval_tasks.store.run import RECORDS, RunDir
-from vaeval_tasks.store.schema import CHECK_PREFIX, Comment, Pair, PairKind, Rating, ResponseStatus
+from vaeval_tasks.store.schema import (
+    CHECK_PREFIX,
+    CheckOutcome,
+    Comment,
+    Pair,
+    PairKind,
+    Rating,
+    ResponseStatus,
+    StudyKind,
+)
 from vaeval_tasks.store.tables import arrow_schema
 
 T0 = 1_790_000_000_000

@@ -19,11 +19,10 @@ from vaeval_tasks.collect.serve import open_study
 from vaeval_tasks.collect.store import database_tables as store
 from vaeval_tasks.collect.store.clips import publish
 from vaeval_tasks.collect.store.database import open_database
-from vaeval_tasks.collect.store.database_tables import StudyKind
 from vaeval_tasks.collect.store.importer import names_itself
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.prompts.loudness import true_peak_db
-from vaeval_tasks.store.schema import Response, ResponseStatus
+from vaeval_tasks.store.schema import Response, ResponseStatus, StudyKind
 
 
 def open_(run: Any, **given: Any) -> Any:

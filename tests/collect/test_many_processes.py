@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from vaeval_tasks.collect.serve import open_study
 from vaeval_tasks.collect.server_clock import now_ms
 from vaeval_tasks.collect.store import database_tables as store
-from vaeval_tasks.collect.store.database_tables import StudyKind
+from vaeval_tasks.store.schema import StudyKind
 
 WORKER = Path(__file__).with_name("worker.py")
 KILLS = int(os.environ.get("VAEVAL_KILLS", "20"))

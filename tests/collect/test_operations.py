@@ -30,10 +30,10 @@ from vaeval_tasks.collect.store import backup as backup_module
 from vaeval_tasks.collect.store import database_tables as store
 from vaeval_tasks.collect.store.backup import backup
 from vaeval_tasks.collect.store.database import open_database
-from vaeval_tasks.collect.store.database_tables import StudyKind
 from vaeval_tasks.errors import InputError, ServiceError
 from vaeval_tasks.simulate import driver
 from vaeval_tasks.simulate.rater_preference import Preference, planted, read_truth
+from vaeval_tasks.store.schema import StudyKind
 
 
 def test_the_operator_sees_coverage_leases_and_pace(run_of: Any, serve: Any) -> None:

@@ -8,11 +8,10 @@ from dataclasses import replace
 import pytest
 
 from vaeval_tasks.collect.rules.quality import RULES, RULES_VERSION, Quality, check_work
-from vaeval_tasks.collect.store.database_tables import AssignmentState, StudyKind
 from vaeval_tasks.collect.store.facts import Answered, CheckFact, Work
 from vaeval_tasks.design import Expectation, expectation
 from vaeval_tasks.rubrics import GATED, KEYS
-from vaeval_tasks.store.schema import PairKind
+from vaeval_tasks.store.schema import AssignmentState, PairKind, StudyKind
 
 ASKED = tuple(key for key in KEYS if key not in GATED)
 NINE = len(ASKED)

@@ -11,7 +11,7 @@ from vaeval_tasks import rubrics
 from vaeval_tasks.collect.rules import questions
 from vaeval_tasks.collect.store import database_tables as store
 from vaeval_tasks.collect.store.database import open_database
-from vaeval_tasks.collect.store.database_tables import StudyKind
+from vaeval_tasks.store.schema import StudyKind
 
 TABLE_4 = {  # DAI-S2S-ST, Table 4, in its own order
     "Content Quality": ("response_quality", "instruction_following", "reasoning", "conversational_register"),

@@ -25,8 +25,8 @@ from vaeval_tasks.collect.rules.settings import Settings
 from vaeval_tasks.collect.server_clock import now_ms
 from vaeval_tasks.collect.store import database_tables as store
 from vaeval_tasks.collect.store.database import Database, open_database
-from vaeval_tasks.collect.store.database_tables import StudyKind
 from vaeval_tasks.collect.store.importer import stored_settings
+from vaeval_tasks.store.schema import StudyKind
 
 
 def opened(db: str) -> tuple[Database, Settings]:

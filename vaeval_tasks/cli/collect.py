@@ -16,13 +16,12 @@ from vaeval_tasks.collect.people import identity
 from vaeval_tasks.collect.rules.settings import Settings
 from vaeval_tasks.collect.server_clock import now_ms
 from vaeval_tasks.collect.store import backup as backups
-from vaeval_tasks.collect.store.database_tables import StudyKind
 from vaeval_tasks.collect.store.importer import OnMissing, stored_settings
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.files import write_text
 from vaeval_tasks.simulate import driver, rater_preference
 from vaeval_tasks.store.run import RunDir
-from vaeval_tasks.store.schema import CHECK_PREFIX
+from vaeval_tasks.store.schema import CHECK_PREFIX, StudyKind
 
 __all__ = ["backup", "drive", "links", "rater", "serve"]
 

@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 
 from vaeval_tasks.audio import Clip, wav_bytes
 from vaeval_tasks.collect.store import database_tables as store
-from vaeval_tasks.collect.store.database_tables import CheckOutcome, StudyKind
+from vaeval_tasks.store.schema import CheckOutcome, StudyKind
 
 __all__ = ["BEEPS", "beeps", "count_for", "record_check"]
 

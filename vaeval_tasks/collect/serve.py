@@ -20,12 +20,12 @@ from vaeval_tasks.collect.people.prolific import API, Prolific
 from vaeval_tasks.collect.server_clock import now_ms
 from vaeval_tasks.collect.store.backup import backup
 from vaeval_tasks.collect.store.database import Database, open_database
-from vaeval_tasks.collect.store.database_tables import StudyKind
 from vaeval_tasks.collect.store.importer import Imported, OnMissing, import_design
 from vaeval_tasks.collect.web.app import create_app
 from vaeval_tasks.collect.web.context import Context
 from vaeval_tasks.errors import VaevalError
 from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.store.schema import StudyKind
 
 __all__ = ["BACKUP_SECONDS", "Opened", "database_of", "open_study", "run_server"]
 

@@ -12,8 +12,7 @@ from sqlalchemy.engine import Connection
 from vaeval_tasks.collect.rules.settings import Settings
 from vaeval_tasks.collect.server_clock import MINUTE
 from vaeval_tasks.collect.store import database_tables as store
-from vaeval_tasks.collect.store.database_tables import AssignmentState, CheckOutcome
-from vaeval_tasks.store.schema import PairKind
+from vaeval_tasks.store.schema import AssignmentState, CheckOutcome, PairKind, StudyKind
 
 __all__ = [
     "ALARM",
@@ -199,7 +198,7 @@ def paces(connection: Connection, settings: Settings) -> list[Pace]:
     )
     for click in connection.execute(clicks):
         steps[click.rater_id].append(click.position)
-    middle = 3 if settings.study is store.StudyKind.cmos else 2
+    middle = 3 if settings.study is StudyKind.cmos else 2
     found = [_pace(rater_id, times, np.array(steps[rater_id]), middle) for rater_id, times in seconds.items()]
     return sorted(found, key=lambda p: (p.median_seconds, p.rater_id))
 

@@ -26,7 +26,7 @@ from vaeval_tasks.services.http.chat import ChatAnswer, ChatClient
 from vaeval_tasks.store.answers import study_answers
 from vaeval_tasks.store.log import append_jsonl, read_jsonl
 from vaeval_tasks.store.run import RunDir, now
-from vaeval_tasks.store.schema import Pair, PairKind, Prompt, Rater, Rating, slug
+from vaeval_tasks.store.schema import Pair, PairKind, Prompt, Rater, RaterKind, Rating, StudyKind, slug
 
 __all__ = [
     "Judgement",
@@ -315,6 +315,6 @@ def write_ratings(run: RunDir) -> Counter[str]:
     ]
     models = {j.judge_id: j.model for j in usable}
     run.write("judge_ratings", rows, made_by="vaeval judge", inputs=("pairs",), models=models)
-    raters = [Rater(rater_id=judge_id, kind="judge", pools=("cmos",)) for judge_id in sorted(models)]
+    raters = [Rater(rater_id=judge_id, kind=RaterKind.judge, pools=(StudyKind.cmos,)) for judge_id in sorted(models)]
     run.write("judges", raters, made_by="vaeval judge")
     return Counter(row.rater_id for row in rows)

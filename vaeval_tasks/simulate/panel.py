@@ -16,7 +16,17 @@ from vaeval_tasks.rubrics import RUBRICS
 from vaeval_tasks.simulate.truth import LEVELS, answer_probabilities
 from vaeval_tasks.store.lock import Writer, writing
 from vaeval_tasks.store.run import RunDir
-from vaeval_tasks.store.schema import CHECK_PREFIX, MosRating, Pair, PairKind, Prompt, Rater, Rating
+from vaeval_tasks.store.schema import (
+    CHECK_PREFIX,
+    MosRating,
+    Pair,
+    PairKind,
+    Prompt,
+    Rater,
+    RaterKind,
+    Rating,
+    StudyKind,
+)
 
 __all__ = ["simulate_panel"]
 
@@ -40,12 +50,15 @@ def simulate_panel(run: RunDir, *, metric: str = "mos", raters: int = 24, streng
     Raises:
         InputError: the run was rated by others already, or no response has the metric.
     """
-    if run.has("raters") and any(rater.kind != "simulated" for rater in run.read("raters")):
+    if run.has("raters") and any(rater.kind is not RaterKind.simulated for rater in run.read("raters")):
         raise InputError("was rated already; a simulated panel is not mixed with others", path=run.path("raters"))
     standing = _standing(run, metric)
     rng = np.random.default_rng(seed)
     prompts: dict[str, Prompt] = {prompt.prompt_id: prompt for prompt in run.read("prompts")}
-    people = [Rater(rater_id=f"simulated-{i + 1:03d}", kind="simulated", pools=("cmos", "mos")) for i in range(raters)]
+    people = [
+        Rater(rater_id=f"simulated-{i + 1:03d}", kind=RaterKind.simulated, pools=tuple(StudyKind))
+        for i in range(raters)
+    ]
     pairs = [pair for pair in run.read("pairs") if pair.kind is PairKind.main]
     ratings = [r for pair in pairs for r in _compare(pair, prompts[pair.prompt_id], standing, people, strength, rng)]
     mos = list(_rate(prompts, standing, people, rng))

@@ -16,7 +16,7 @@ from vaeval_tasks.simulate.published_study import (
     IN_BOTH_POOLS,
     POOL,
 )
-from vaeval_tasks.store.schema import Condition, Prompt, Rater
+from vaeval_tasks.store.schema import Condition, Prompt, Rater, RaterKind, StudyKind
 
 __all__ = ["make_prompts", "make_raters", "scaled_counts"]
 
@@ -77,13 +77,13 @@ def make_raters(cmos: int, mos: int, rng: np.random.Generator) -> list[Rater]:
     both = np.minimum(scaled_counts(most.tolist(), wanted), most)
     cells: list[tuple[str, str, tuple[str, ...]]] = []
     for cell, n_cmos, n_mos, n_both in zip(POOL, in_cmos, in_mos, both, strict=True):
-        cells += [(cell.gender, cell.band, ("cmos", "mos"))] * int(n_both)
-        cells += [(cell.gender, cell.band, ("cmos",))] * int(n_cmos - n_both)
-        cells += [(cell.gender, cell.band, ("mos",))] * int(n_mos - n_both)
+        cells += [(cell.gender, cell.band, tuple(StudyKind))] * int(n_both)
+        cells += [(cell.gender, cell.band, (StudyKind.cmos,))] * int(n_cmos - n_both)
+        cells += [(cell.gender, cell.band, (StudyKind.mos,))] * int(n_mos - n_both)
     out = []
     for i, at in enumerate(rng.permutation(len(cells))):
         gender, band, pools = cells[int(at)]
         low, high = _BAND_YEARS.get(band, _OLDEST)
         age = int(rng.integers(low, high + 1))
-        out.append(Rater(rater_id=f"r{i + 1:04d}", kind="simulated", gender=gender, age=age, pools=pools))
+        out.append(Rater(rater_id=f"r{i + 1:04d}", kind=RaterKind.simulated, gender=gender, age=age, pools=pools))
     return out

@@ -67,7 +67,7 @@ def simulate(shape: Shape | None = None, *, effects: Effects | None = None, seed
     with_mos = shape.mos_per_sample > 0
     prompts = make_prompts(shape.prompts, streams[1])
     raters = make_raters(shape.raters, shape.mos_raters if with_mos else 0, streams[2])
-    pools = {pool: tuple(r.rater_id for r in raters if pool in r.pools) for pool in ("cmos", "mos")}
+    pools = {pool: tuple(r.rater_id for r in raters if pool in r.pools) for pool in StudyKind}
     asked = np.array([[not BY_KEY[k].gated or k in p.gates for p in prompts] for k in KEYS])
     design = DesignSettings(seed=seed, raters_per_pair=shape.raters_per_pair)
     pairs = first_wave(prompts, [c.config_id for c in CONFIGS], design)
@@ -86,8 +86,8 @@ def simulate(shape: Shape | None = None, *, effects: Effects | None = None, seed
         truth=truth,
         prompts=prompts,
         raters=raters,
-        cmos_raters=pools["cmos"],
-        mos_raters=pools["mos"],
+        cmos_raters=pools[StudyKind.cmos],
+        mos_raters=pools[StudyKind.mos],
         pairs=pairs,
         tasks=tasks,
         scores=scores,

@@ -20,6 +20,9 @@ __all__ = [
     "CMOS_MAX",
     "MOS_LEVELS",
     "Assignment",
+    "AssignmentState",
+    "CheckDecides",
+    "CheckOutcome",
     "Comment",
     "Condition",
     "Event",
@@ -31,10 +34,12 @@ __all__ = [
     "Prompt",
     "QualityCheck",
     "Rater",
+    "RaterKind",
     "Rating",
     "Response",
     "ResponseStatus",
     "Score",
+    "StudyKind",
     "slug",
 ]
 
@@ -87,6 +92,50 @@ class PairKind(StrEnum):
     trap = "trap"
     gold = "gold"
     train = "train"
+
+
+class StudyKind(StrEnum):
+    """What raters answer in a study: which of two responses is better, and how much, or how good one response is."""
+
+    cmos = "cmos"
+    mos = "mos"
+
+
+class AssignmentState(StrEnum):
+    """What became of an assignment. Only ``leased`` and ``done`` hold a slot."""
+
+    leased = "leased"
+    done = "done"
+    expired = "expired"
+    withdrawn = "withdrawn"
+
+
+class RaterKind(StrEnum):
+    """Who gave an answer. The kinds are never mixed in one fit."""
+
+    human = "human"
+    simulated = "simulated"
+    """A program that clicks as a rater would, to rehearse a study."""
+    judge = "judge"
+    """A model that rates pairs (:mod:`vaeval_tasks.judging`)."""
+
+
+class CheckOutcome(StrEnum):
+    """The result of a check of a rater."""
+
+    passed = "pass"
+    failed = "fail"
+    unknown = "unknown"
+    """There is too little to tell, or the checker itself failed, which is never the rater's fault."""
+
+
+class CheckDecides(StrEnum):
+    """What a check decides about a rater's answers."""
+
+    accept = "accept"
+    """Payment, and with it the use in the analysis."""
+    use = "use"
+    """The use in the analysis only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,8 +307,7 @@ class Assignment:
     rater_id: str
     slot: int
     left_is_a: bool
-    state: str
-    """``leased``, ``done``, ``expired`` or ``withdrawn``."""
+    state: AssignmentState
     started: str = ""
     finished: str = ""
 
@@ -314,8 +362,7 @@ class Rater:
     """A pseudonymous rater. Age in years and gender are optional and kept apart from the ratings."""
 
     rater_id: str
-    kind: str = "human"
-    """``human``, ``simulated`` or ``judge``: never mixed in one fit."""
+    kind: RaterKind = RaterKind.human
     gender: str = ""
     age: int | None = None
     pools: tuple[str, ...] = ()
@@ -348,12 +395,10 @@ class QualityCheck:
     """The outcome of one quality rule for a rater or, with ``assignment_id``, for one assignment."""
 
     rater_id: str
-    study: str
+    study: StudyKind
     rule: str
-    outcome: str
-    """``pass``, ``fail``, or ``unknown`` where there is too little to tell or a checker did not answer."""
-    decides: str
-    """``accept`` (payment, and use) or ``use`` (the analysis only)."""
+    outcome: CheckOutcome
+    decides: CheckDecides
     detail: str
     rules_version: str
     assignment_id: str = ""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from vaeval_tasks.analysis.load.fields import Names, constant, flags, identifiers, rubric_names
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.store.run import RunDir
-from vaeval_tasks.store.schema import Condition, ModelConfig, PairKind, Prompt, Rater
+from vaeval_tasks.store.schema import Condition, ModelConfig, PairKind, Prompt, Rater, RaterKind
 from vaeval_tasks.store.sheets import Sheet, read_sheet
 from vaeval_tasks.store.tables import from_row
 
@@ -161,7 +161,7 @@ class Source:
         return keep
 
     def _of_kind(self, rater: Names, keep: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        kinds = [self.raters[name].kind if name in self.raters else "human" for name in rater.names]
+        kinds = [self.raters[name].kind if name in self.raters else RaterKind.human for name in rater.names]
         present = sorted({kinds[code] for code in np.unique(rater.codes[keep])})
         if not present:
             raise InputError("no rating is left to analyse", path=self.path)

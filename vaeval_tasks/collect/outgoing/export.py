@@ -18,7 +18,6 @@ from vaeval_tasks.collect.people.identity import key
 from vaeval_tasks.collect.rules.quality import RULES, RULES_VERSION, check_work
 from vaeval_tasks.collect.store import database_tables as store
 from vaeval_tasks.collect.store.database import Database
-from vaeval_tasks.collect.store.database_tables import StudyKind
 from vaeval_tasks.collect.store.facts import read_checks, read_work
 from vaeval_tasks.design import expectation
 from vaeval_tasks.files import sha256_file, write_text
@@ -26,7 +25,7 @@ from vaeval_tasks.store.lock import Writer, writing
 from vaeval_tasks.store.log import write_jsonl
 from vaeval_tasks.store.records_csv import write_csv
 from vaeval_tasks.store.run import RECORDS, RunDir
-from vaeval_tasks.store.schema import Rater
+from vaeval_tasks.store.schema import Rater, RaterKind, StudyKind
 
 __all__ = ["FOLDER", "Exported", "Format", "export"]
 
@@ -78,8 +77,8 @@ def _export(run: RunDir, database: Database, formats: Sequence[Format], demograp
     secret = key(database, "export")
     with database.read() as connection:
         work = read_work(connection)
-        kinds = {r.rater_id: r.kind for r in connection.execute(sa.select(store.raters))}
-        simulated = frozenset(r for r, kind in kinds.items() if kind == "simulated")
+        kinds = {r.rater_id: RaterKind(r.kind) for r in connection.execute(sa.select(store.raters))}
+        simulated = frozenset(r for r, kind in kinds.items() if kind is RaterKind.simulated)
         quality = check_work(work, read_checks(connection), expect, simulated=simulated)
         tables = collected(connection, work, quality, kinds, people, secret)
         held = set(connection.execute(sa.select(store.studies.c.study)).scalars())

@@ -14,10 +14,20 @@ from sqlalchemy.engine import Connection
 from vaeval_tasks.collect.people.anonymous import payload, pseudonym, without_addresses
 from vaeval_tasks.collect.rules.quality import Quality
 from vaeval_tasks.collect.store import database_tables as store
-from vaeval_tasks.collect.store.database_tables import StudyKind
 from vaeval_tasks.collect.store.facts import Work
 from vaeval_tasks.rubrics import KEYS
-from vaeval_tasks.store.schema import Assignment, Comment, Event, MosRating, PairKind, Rater, Rating
+from vaeval_tasks.store.schema import (
+    Assignment,
+    CheckOutcome,
+    Comment,
+    Event,
+    MosRating,
+    PairKind,
+    Rater,
+    RaterKind,
+    Rating,
+    StudyKind,
+)
 
 __all__ = ["Person", "collected"]
 
@@ -37,7 +47,7 @@ def collected(
     connection: Connection,
     work: Sequence[Work],
     quality: Quality,
-    kinds: Mapping[str, str],
+    kinds: Mapping[str, RaterKind],
     people: Mapping[str, Person],
     secret: str,
 ) -> dict[str, list[Any]]:
@@ -126,7 +136,7 @@ def _assignment(w: Work, name: Mapping[str, str]) -> Assignment:
         rater_id=name[w.rater_id],
         slot=w.slot,
         left_is_a=w.left_is_a,
-        state=w.state.value,
+        state=w.state,
         started=_time(w.started),
         finished=_time(w.finished),
     )
@@ -135,7 +145,7 @@ def _assignment(w: Work, name: Mapping[str, str]) -> Assignment:
 def _raters(
     work: Sequence[Work],
     quality: Quality,
-    kinds: Mapping[str, str],
+    kinds: Mapping[str, RaterKind],
     people: Mapping[str, Person],
     name: Mapping[str, str],
 ) -> Iterator[Rater]:
@@ -145,7 +155,7 @@ def _raters(
         pools[w.rater_id].add(w.study)
     failed: dict[str, list[str]] = defaultdict(list)
     for check in quality.checks:
-        if check.outcome == "fail" and not check.assignment_id:
+        if check.outcome is CheckOutcome.failed and not check.assignment_id:
             failed[check.rater_id].append(f"{check.study}:{check.rule}")
     for rater_id, studies in pools.items():
         person = people.get(rater_id, _NOBODY)

@@ -14,8 +14,8 @@ from sqlalchemy.engine import Connection
 from vaeval_tasks.collect.server_clock import MINUTE
 from vaeval_tasks.collect.store import database_tables as store
 from vaeval_tasks.collect.store.database import Database
-from vaeval_tasks.collect.store.database_tables import StudyKind
 from vaeval_tasks.errors import InputError
+from vaeval_tasks.store.schema import RaterKind, StudyKind
 
 __all__ = [
     "GENDERS",
@@ -79,7 +79,7 @@ def find_by_identity(database: Database, source: str, identity: str) -> str | No
 
 
 def new_rater(
-    database: Database, source: str, identity: str, *, now: int, retention_days: int, kind: str = "human"
+    database: Database, source: str, identity: str, *, now: int, retention_days: int, kind: RaterKind = RaterKind.human
 ) -> str:
     """Make a rater, or return the one with that identity (two tabs may enter at once)."""
     hashed = identity_hash(database, source, identity)

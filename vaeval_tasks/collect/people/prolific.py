@@ -21,8 +21,8 @@ from vaeval_tasks.collect.people.identity import find_by_identity
 from vaeval_tasks.collect.rules.alloc import release
 from vaeval_tasks.collect.store import database_tables as store
 from vaeval_tasks.collect.store.database import Database
-from vaeval_tasks.collect.store.database_tables import AssignmentState, CheckOutcome, StudyKind
 from vaeval_tasks.services.http.secrets import trust
+from vaeval_tasks.store.schema import AssignmentState, CheckOutcome, StudyKind
 
 __all__ = ["API", "ENDED", "RETURN_URL", "Prolific", "release_returned", "signed", "verify"]
 

@@ -16,10 +16,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vaeval_tasks.collect.store.database_tables import AssignmentState, StudyKind
 from vaeval_tasks.collect.store.facts import CheckFact, Work
 from vaeval_tasks.design import Expectation
-from vaeval_tasks.store.schema import PairKind, QualityCheck
+from vaeval_tasks.store.schema import AssignmentState, CheckDecides, CheckOutcome, PairKind, QualityCheck, StudyKind
 
 __all__ = ["RULES", "RULES_VERSION", "Quality", "Rules", "check_work"]
 
@@ -109,10 +108,9 @@ def check_work(
             out.append(_check(rater_id, study, name, decides, measured))
         out.extend(_assignment_rules(given, timed, rules))
     by_rater = [c for c in out if not c.assignment_id]
-    failed_accept = {
-        (c.rater_id, StudyKind(c.study)) for c in by_rater if c.outcome == "fail" and c.decides == "accept"
-    }
-    failed = {(c.rater_id, StudyKind(c.study)) for c in by_rater if c.outcome == "fail"}
+    failures = [c for c in by_rater if c.outcome is CheckOutcome.failed]
+    failed_accept = {(c.rater_id, c.study) for c in failures if c.decides is CheckDecides.accept}
+    failed = {(c.rater_id, c.study) for c in failures}
     alone = {c.assignment_id for c in out if c.assignment_id}
     return Quality(
         checks=tuple(out),
@@ -127,11 +125,12 @@ def check_work(
     )
 
 
-def _check(rater_id: str, study: StudyKind, rule: str, decides: str, measured: _Measured) -> QualityCheck:
-    outcome = "unknown" if measured.value is None else "pass" if measured.passed else "fail"
+def _check(rater_id: str, study: StudyKind, rule: str, decides: CheckDecides, measured: _Measured) -> QualityCheck:
+    outcome = CheckOutcome.passed if measured.passed else CheckOutcome.failed
+    outcome = CheckOutcome.unknown if measured.value is None else outcome
     return QualityCheck(
         rater_id=rater_id,
-        study=study.value,
+        study=study,
         rule=rule,
         outcome=outcome,
         decides=decides,
@@ -145,10 +144,10 @@ def _check(rater_id: str, study: StudyKind, rule: str, decides: str, measured: _
 def _outside(check: CheckFact) -> QualityCheck:
     return QualityCheck(
         rater_id=check.rater_id,
-        study=check.study.value,
+        study=check.study,
         rule=check.name,
         outcome=check.outcome,
-        decides="accept",
+        decides=CheckDecides.accept,
         detail=check.detail,
         rules_version=RULES_VERSION,
     )
@@ -160,23 +159,24 @@ def _rater_rules(
     expect: Mapping[str, Sequence[Expectation]],
     study: StudyKind,
     rules: Rules,
-) -> Iterator[tuple[str, str, _Measured]]:
+) -> Iterator[tuple[str, CheckDecides, _Measured]]:
+    use = CheckDecides.use
     kinds: dict[PairKind, list[Work]] = defaultdict(list)
     for w in done:
         kinds[w.kind].append(w)
     main = kinds[PairKind.main]
     if study is StudyKind.cmos:
         traps = [_as_expected(w, expect.get(w.task_id, ()), 0) for w in kinds[PairKind.trap]]
-        yield "traps", "accept", _share("traps passed", traps, rules.min_traps, rules.trap_share)
+        yield "traps", CheckDecides.accept, _share("traps passed", traps, rules.min_traps, rules.trap_share)
         gold = [_as_expected(w, expect.get(w.task_id, ()), rules.gold_slack) for w in kinds[PairKind.gold]]
-        yield "gold", "use", _share("gold pairs as expected", gold, rules.min_gold, rules.gold_share)
-        yield "repeats", "use", _repeats(main, kinds[PairKind.repeat], rules)
-        yield "sides", "use", _sides(main, rules)
-    yield "variance", "use", _variance(main, rules)
-    yield "straight_lining", "use", _straight(main, rules)
+        yield "gold", use, _share("gold pairs as expected", gold, rules.min_gold, rules.gold_share)
+        yield "repeats", use, _repeats(main, kinds[PairKind.repeat], rules)
+        yield "sides", use, _sides(main, rules)
+    yield "variance", use, _variance(main, rules)
+    yield "straight_lining", use, _straight(main, rules)
     fast = [_too_fast(w, rules) for w in timed]
     measured = _share("tasks clicked through", fast, rules.min_tasks, rules.fast_share)
-    yield "speed", "use", replace(measured, passed=(measured.value or 0) <= rules.fast_share)
+    yield "speed", use, replace(measured, passed=(measured.value or 0) <= rules.fast_share)
 
 
 def _as_expected(work: Work, expected: Sequence[Expectation], slack: int) -> bool | None:
@@ -255,10 +255,10 @@ def _assignment_rules(given: list[Work], timed: list[Work], rules: Rules) -> Ite
                 least = rules.seconds_per_question * len(w.answers) if rule == "fast" else None
                 measured = QualityCheck(
                     rater_id=w.rater_id,
-                    study=w.study.value,
+                    study=w.study,
                     rule=rule,
-                    outcome="fail",
-                    decides="use",
+                    outcome=CheckOutcome.failed,
+                    decides=CheckDecides.use,
                     detail=detail,
                     rules_version=RULES_VERSION,
                     assignment_id=str(w.assignment_id),

@@ -10,9 +10,8 @@ from sqlalchemy.engine import Connection
 
 from vaeval_tasks import rubrics
 from vaeval_tasks.collect.store import database_tables as store
-from vaeval_tasks.collect.store.database_tables import StudyKind
 from vaeval_tasks.rubrics import GATED, Section
-from vaeval_tasks.store.schema import CMOS_MAX
+from vaeval_tasks.store.schema import CMOS_MAX, StudyKind
 
 __all__ = ["CMOS_STEPS", "MOS_STEPS", "Part", "asked", "question_ids", "score", "sections", "steps", "wording"]
 

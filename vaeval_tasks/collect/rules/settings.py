@@ -6,8 +6,8 @@ import json
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal
 
-from vaeval_tasks.collect.store.database_tables import StudyKind
 from vaeval_tasks.errors import InputError
+from vaeval_tasks.store.schema import StudyKind
 
 __all__ = ["FROZEN", "Settings", "decode", "encode", "merge"]
 

@@ -11,8 +11,7 @@ from vaeval_tasks.collect.rules.alloc import Lease, claim, history, release, wor
 from vaeval_tasks.collect.rules.settings import Settings
 from vaeval_tasks.collect.store import database_tables as store
 from vaeval_tasks.collect.store.database import Database
-from vaeval_tasks.collect.store.database_tables import AssignmentState
-from vaeval_tasks.store.schema import PairKind
+from vaeval_tasks.store.schema import AssignmentState, PairKind
 
 __all__ = ["Step", "next_task", "step", "withdraw"]
 

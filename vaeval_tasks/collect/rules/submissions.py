@@ -17,8 +17,8 @@ from vaeval_tasks.collect.rules.settings import Settings
 from vaeval_tasks.collect.server_clock import MINUTE
 from vaeval_tasks.collect.store import database_tables as store
 from vaeval_tasks.collect.store.database import Database
-from vaeval_tasks.collect.store.database_tables import AssignmentState
 from vaeval_tasks.files import sha256_bytes
+from vaeval_tasks.store.schema import AssignmentState
 
 __all__ = ["COMMENT_LIMIT", "Click", "find", "give_back", "heartbeat", "live", "lock_section", "save_draft", "submit"]
 

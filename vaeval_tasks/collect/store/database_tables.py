@@ -28,8 +28,6 @@ What is written where:
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -51,9 +49,6 @@ from sqlalchemy import (
 __all__ = [
     "PRIVATE",
     "PUBLIC",
-    "AssignmentState",
-    "CheckOutcome",
-    "StudyKind",
     "assignments",
     "checks",
     "clip_links",
@@ -73,31 +68,6 @@ __all__ = [
     "tasks",
     "webhooks",
 ]
-
-
-class StudyKind(StrEnum):
-    """The two kinds of study."""
-
-    cmos = "cmos"
-    mos = "mos"
-
-
-class AssignmentState(StrEnum):
-    """What became of an assignment. Only ``leased`` and ``done`` hold a slot."""
-
-    leased = "leased"
-    done = "done"
-    expired = "expired"
-    withdrawn = "withdrawn"
-
-
-class CheckOutcome(StrEnum):
-    """The result of a check; ``unknown`` where the checker itself failed, which is never the rater's fault."""
-
-    passed = "pass"
-    failed = "fail"
-    unknown = "unknown"
-
 
 _NAMES = {
     "ix": "ix_%(column_0_N_name)s",

@@ -9,8 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from vaeval_tasks.collect.store import database_tables as store
-from vaeval_tasks.collect.store.database_tables import AssignmentState, StudyKind
-from vaeval_tasks.store.schema import PairKind
+from vaeval_tasks.store.schema import AssignmentState, CheckOutcome, PairKind, StudyKind
 
 __all__ = ["Answered", "CheckFact", "Work", "read_checks", "read_work"]
 
@@ -64,7 +63,7 @@ class CheckFact:
     rater_id: str
     study: StudyKind
     name: str
-    outcome: str
+    outcome: CheckOutcome
     detail: str
 
 
@@ -118,7 +117,11 @@ def read_checks(connection: Connection) -> list[CheckFact]:
     table = store.checks
     newest = {
         (r.rater_id, r.study, r.name): CheckFact(
-            rater_id=r.rater_id, study=StudyKind(r.study), name=r.name, outcome=r.outcome, detail=r.detail
+            rater_id=r.rater_id,
+            study=StudyKind(r.study),
+            name=r.name,
+            outcome=CheckOutcome(r.outcome),
+            detail=r.detail,
         )
         for r in connection.execute(sa.select(table).order_by(table.c.check_id))
     }

@@ -18,12 +18,11 @@ from vaeval_tasks.collect.rules.settings import Settings, decode, encode, merge
 from vaeval_tasks.collect.store import database_tables as store
 from vaeval_tasks.collect.store.clips import CLIPS, publish
 from vaeval_tasks.collect.store.database import Database
-from vaeval_tasks.collect.store.database_tables import StudyKind
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.files import sha256_file
 from vaeval_tasks.store.answers import study_answers
 from vaeval_tasks.store.run import RunDir
-from vaeval_tasks.store.schema import Pair, PairKind, Prompt, Response
+from vaeval_tasks.store.schema import Pair, PairKind, Prompt, Response, StudyKind
 
 __all__ = ["Imported", "OnMissing", "design_tasks", "import_design", "names_itself", "stored_settings"]
 

@@ -13,9 +13,9 @@ from vaeval_tasks.collect.people import identity, prolific
 from vaeval_tasks.collect.refusals import Refused
 from vaeval_tasks.collect.rules import standing
 from vaeval_tasks.collect.rules.standing import Step
-from vaeval_tasks.collect.store.database_tables import CheckOutcome
 from vaeval_tasks.collect.web.context import context, page
 from vaeval_tasks.collect.web.guard import Session, check_same_site, check_token, session, set_session
+from vaeval_tasks.store.schema import CheckOutcome, RaterKind
 
 __all__ = ["router"]
 
@@ -36,7 +36,7 @@ def _checked(value: str) -> str:
     return value
 
 
-def _admit(request: Request, source: str, code: str, *, kind: str = "human") -> str:
+def _admit(request: Request, source: str, code: str, *, kind: RaterKind = RaterKind.human) -> str:
     """Return the rater of an outside identity, new if unknown. Nobody new is admitted without a task to give."""
     ctx = context(request)
     found = identity.find_by_identity(ctx.database, source, _checked(code))
@@ -102,7 +102,7 @@ def join_simulated(request: Request, name: Annotated[str, Form()]) -> Response:
     check_same_site(request)
     if not context(request).settings.simulated:
         raise Refused(403, "not_simulated", "This study takes people only.")
-    rater_id = _admit(request, "simulated", name, kind="simulated")
+    rater_id = _admit(request, "simulated", name, kind=RaterKind.simulated)
     response = JSONResponse({"rater_id": rater_id})
     set_session(request, response, rater_id)
     return response

@@ -11,9 +11,9 @@ from starlette.responses import FileResponse, Response
 
 from vaeval_tasks.collect.refusals import Refused
 from vaeval_tasks.collect.store import database_tables as store
-from vaeval_tasks.collect.store.database_tables import AssignmentState
 from vaeval_tasks.collect.web.context import context
 from vaeval_tasks.collect.web.guard import Session, session
+from vaeval_tasks.store.schema import AssignmentState
 
 __all__ = ["RANGES_LIMIT", "router"]
 

@@ -19,15 +19,17 @@ from vaeval_tasks.collect.rules.submissions import COMMENT_LIMIT
 from vaeval_tasks.collect.store import database_tables as store
 from vaeval_tasks.collect.web.context import context, page
 from vaeval_tasks.collect.web.guard import Session, check_token, session
-from vaeval_tasks.store.schema import PairKind
+from vaeval_tasks.store.schema import PairKind, StudyKind
 
 __all__ = ["router"]
 
 router = APIRouter()
 Current = Annotated[Session, Depends(session)]
 
-PART_LABELS = {"cmos": {"prompt": "Prompt", "left": "Response A", "right": "Response B"}}
-PART_LABELS["mos"] = {"prompt": "Prompt", "left": "Response"}
+PART_LABELS = {
+    StudyKind.cmos: {"prompt": "Prompt", "left": "Response A", "right": "Response B"},
+    StudyKind.mos: {"prompt": "Prompt", "left": "Response"},
+}
 
 
 def _standing(request: Request, current: Session) -> identity.Known:
