@@ -11,7 +11,7 @@ from pathlib import Path
 from vaeval_tasks.errors import ServiceError, VaevalError, fault
 from vaeval_tasks.generate.unit import AskingUnit
 from vaeval_tasks.models.clock import Clock
-from vaeval_tasks.models.protocol import Conversation, Reply, SpeechModel, Turn
+from vaeval_tasks.models.protocol import Conversation, Reply, SpeechModel, Turn, TurnRole
 from vaeval_tasks.models.providers import PROVIDERS
 from vaeval_tasks.models.turn import Timeouts, unsupported
 from vaeval_tasks.services.http.retry import LONGEST_ASKED_WAIT_S, next_wait
@@ -94,7 +94,7 @@ async def hold(model: SpeechModel, unit: AskingUnit, *, clock: Clock, keep: Keep
         sound = await keep(asked, KeptAs.earlier_turn)
         # for systems that take history as text: what the system itself heard
         turns[-1] = replace(question, text=reply.input_transcript)
-        turns.append(Turn(role="assistant", audio=(sound,) if sound else (), text=asked.turn_texts[-1]))
+        turns.append(Turn(role=TurnRole.assistant, audio=(sound,) if sound else (), text=asked.turn_texts[-1]))
     lost = replace(
         reply, text="", audio=None, output_transcript="", error=f"turn {number}: {reply.error}",
         provisional=reply.provisional or reply.audio,

@@ -10,7 +10,7 @@ from typing import Any
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.generate.unit import AskingUnit
 from vaeval_tasks.models.configs import load_configs, write_configs
-from vaeval_tasks.models.protocol import Turn
+from vaeval_tasks.models.protocol import Turn, TurnRole
 from vaeval_tasks.models.providers import provider
 from vaeval_tasks.store.answers import study_answers
 from vaeval_tasks.store.run import RunDir
@@ -210,7 +210,7 @@ def _unit(run: RunDir, prompt: Prompt, config: ModelConfig, *, seed: int, attemp
         response_id=f"{config.config_id}/{prompt.prompt_id}",
         prompt_id=prompt.prompt_id,
         config=config,
-        turns=(Turn(role="user", audio=(path,)),),
+        turns=(Turn(role=TurnRole.user, audio=(path,)),),
         seeds=(seed,),
         attempts=attempts,
         sha256={path: prompt.sha256},

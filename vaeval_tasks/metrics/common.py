@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from enum import StrEnum
 from types import ModuleType
 from typing import Any
 
@@ -11,7 +12,14 @@ import numpy as np
 from vaeval_tasks.audio import Clip
 from vaeval_tasks.errors import MissingDependencyError
 
-__all__ = ["pick_device", "require", "short", "signature", "unusable"]
+__all__ = ["Profile", "pick_device", "require", "short", "signature", "unusable"]
+
+
+class Profile(StrEnum):
+    """Which backends score: small ones that need no network once their weights are here, or those of the reference."""
+
+    offline = "offline"
+    reference = "reference"
 
 
 def signature(backend: str, **facts: object) -> str:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from vaeval_tasks.errors import InputError
+from vaeval_tasks.metrics.common import Profile
 from vaeval_tasks.metrics.content_judge_chat import DEFAULT_MODEL, DEFAULT_OPTIONS, ChatContentJudge
 from vaeval_tasks.metrics.content_judge_prompts import (
     FAMILIES,
@@ -42,7 +43,7 @@ def pick_content_judge(
     """
     if url:
         return ChatContentJudge(url, replace(DEFAULT_OPTIONS, model=model or DEFAULT_MODEL), prompts=prompts)
-    if profile == "reference":
+    if profile == Profile.reference:
         raise InputError("the reference judge needs the base of its endpoint, such as http://localhost:8000/v1")
     if model or prompts:
         raise InputError("a judge model or prompts need the judge's address too: the offline rules take neither")

@@ -8,6 +8,7 @@ from pathlib import Path
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.metrics.asr import WhisperRecogniser
 from vaeval_tasks.metrics.backends import ContentJudge, EmotionRecogniser, Recogniser, SpeakerEncoder, SpeechQuality
+from vaeval_tasks.metrics.common import Profile
 from vaeval_tasks.metrics.content_judge import pick_content_judge
 from vaeval_tasks.metrics.distillmos import DistillMos
 from vaeval_tasks.metrics.emotion import NO_EMOTION_SIGNATURE, EmotionClassifier
@@ -18,7 +19,7 @@ from vaeval_tasks.metrics.wespeaker import WeSpeaker
 
 __all__ = ["PROFILES", "Scorers", "check_profile", "load_scorers", "speaker_encoder", "speech_quality"]
 
-PROFILES = ("offline", "reference")
+PROFILES = tuple(Profile)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +55,7 @@ def speech_quality(profile: str, *, path: str | Path | None = None, device: str 
         InputError: ``path`` was given for the offline backend.
     """
     check_profile(profile)
-    if profile == "reference":
+    if profile == Profile.reference:
         return Utmos(path=path, device=device)
     _no_path(path, "Distill-MOS")
     return DistillMos(device=device)
@@ -70,7 +71,7 @@ def speaker_encoder(
         InputError: ``path`` was given for the offline backend.
     """
     check_profile(profile)
-    if profile == "reference":
+    if profile == Profile.reference:
         return WeSpeaker(path=path, device=device)
     _no_path(path, "Resemblyzer")
     return Resemblyzer(device=device)
@@ -130,7 +131,7 @@ def load_scorers(
     _alone("recogniser", recogniser, asr_model=asr_model)
     _alone("speaker", speaker, speaker_path=speaker_path)
     _alone("emotion", emotion, emotion_path=emotion_path)
-    reference = profile == "reference"
+    reference = profile == Profile.reference
     with_emotion = emotion_path != "none" and (reference or emotion_path is not None)
     guests = {"judge": judge, "speech": speech, "recogniser": recogniser, "speaker": speaker, "emotion": emotion}
     own = {role: open_scorer(role, name) for role, name in guests.items() if name}

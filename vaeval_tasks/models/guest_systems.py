@@ -18,7 +18,7 @@ from vaeval_tasks.audio import Clip
 from vaeval_tasks.errors import InputError, PluginError, ServiceError, VaevalError, fault
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.guest_checks import wrong_answer, wrong_reply
-from vaeval_tasks.models.protocol import Conversation, Reply, SpeechModel, Turn
+from vaeval_tasks.models.protocol import Conversation, Reply, SpeechModel, Turn, TurnRole
 from vaeval_tasks.models.speech_in import earlier, plain_system, question, read_clips
 from vaeval_tasks.models.system import EarlierTurn, SpeechSystem, SpokenAnswer, SpokenRequest
 from vaeval_tasks.models.transport.record import audio_stub
@@ -301,7 +301,7 @@ async def _in_thread(work: Callable[P, T], *args: P.args, **options: P.kwargs) -
 
 
 def _pcm(paths: tuple[Path, ...], rate: int) -> bytes:
-    return b"".join(clip.pcm16() for clip in read_clips(Turn(role="user", audio=paths), rate))
+    return b"".join(clip.pcm16() for clip in read_clips(Turn(role=TurnRole.user, audio=paths), rate))
 
 
 def _shown(request: SpokenRequest) -> dict[str, Any]:

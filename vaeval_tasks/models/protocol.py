@@ -7,21 +7,28 @@ dialogues are driven by the caller, who appends the model's own earlier answers.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
 
 from vaeval_tasks.audio import Clip
 from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
 
-__all__ = ["Conversation", "Reply", "Retry", "SpeechModel", "Turn"]
+__all__ = ["Conversation", "Reply", "Retry", "SpeechModel", "Turn", "TurnRole"]
+
+
+class TurnRole(StrEnum):
+    """Who speaks in a turn."""
+
+    user = "user"
+    assistant = "assistant"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """One turn of a conversation. An assistant turn carries the model's own words and, if it spoke, its WAV."""
 
-    role: str
-    """``user`` or ``assistant``."""
+    role: TurnRole
     audio: tuple[Path, ...] = ()
     """Clips in playing order: of a listening question the sound first, then the spoken question."""
     images: tuple[Path, ...] = ()

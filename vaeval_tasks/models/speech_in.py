@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 
 from vaeval_tasks.audio import Clip, read_audio
 from vaeval_tasks.errors import InputError
-from vaeval_tasks.models.protocol import Conversation, Turn
+from vaeval_tasks.models.protocol import Conversation, Turn, TurnRole
 from vaeval_tasks.models.transport.record import Message, audio_stub, message
 
 __all__ = [
@@ -50,7 +50,7 @@ def question(conversation: Conversation) -> Turn:
     Raises:
         InputError: the conversation does not end with a user's turn.
     """
-    if not conversation.turns or conversation.turns[-1].role != "user":
+    if not conversation.turns or conversation.turns[-1].role != TurnRole.user:
         raise InputError("a conversation must end with a turn of the user")
     return conversation.turns[-1]
 

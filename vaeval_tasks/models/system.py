@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from vaeval_tasks.audio import Clip
 from vaeval_tasks.errors import ServiceError
-from vaeval_tasks.models.protocol import Retry
+from vaeval_tasks.models.protocol import Retry, TurnRole
 from vaeval_tasks.models.providers import Address, Tree
 from vaeval_tasks.models.turn import TurnError
 from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
@@ -37,8 +37,8 @@ __all__ = [
 class EarlierTurn:
     """A turn of the dialogue so far."""
 
-    role: str
-    """``user`` or ``assistant``."""
+    role: TurnRole
+    """``user`` or ``assistant``; a text, too."""
     audio: bytes = b""
     """PCM16 little-endian mono at the request's rate; empty where an answer had no sound."""
     text: str = ""

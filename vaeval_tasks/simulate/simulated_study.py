@@ -24,7 +24,7 @@ from vaeval_tasks.simulate.shape import Effects, Shape
 from vaeval_tasks.simulate.task_lists import MosTasks, PairTasks, mos_tasks, pair_tasks
 from vaeval_tasks.simulate.truth import Truth, plant, true_model_elo
 from vaeval_tasks.store.run import RunDir
-from vaeval_tasks.store.schema import Comment, MosRating, Pair, Prompt, Rater, Rating
+from vaeval_tasks.store.schema import Comment, MosRating, Pair, Prompt, Rater, Rating, StudyKind
 from vaeval_tasks.store.tables import arrow_schema
 
 __all__ = ["SimulatedStudy", "simulate", "write_study"]

@@ -14,7 +14,7 @@ import numpy as np
 from vaeval_tasks.audio import Clip
 from vaeval_tasks.errors import VaevalError
 from vaeval_tasks.models.guest_systems import GuestModel, wrap
-from vaeval_tasks.models.protocol import Conversation, Reply, SpeechModel, Turn
+from vaeval_tasks.models.protocol import Conversation, Reply, SpeechModel, Turn, TurnRole
 from vaeval_tasks.models.providers import check_access, create_model
 from vaeval_tasks.models.system import SpeechSystem
 from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
@@ -107,7 +107,9 @@ class _Checking:
         await self._ask("silence", _spoken(silence))
         sound = first.audio if first.audio is not None else sample_recording(seed=3)
         said = Turn(
-            role="assistant", audio=(write_recording(self._folder / "answer.wav", sound),), text=first.text or "Yes."
+            role=TurnRole.assistant,
+            audio=(write_recording(self._folder / "answer.wav", sound),),
+            text=first.text or "Yes.",
         )
         await self._ask("two turns", Conversation(turns=(*_spoken(self.one).turns, said, *_spoken(self.other).turns)))
         await self._image()
@@ -130,7 +132,7 @@ class _Checking:
 
     async def _image(self) -> None:
         picture = sample_image(self._folder / "picture.png")
-        turn = Turn(role="user", audio=(self.one,), images=(picture,))
+        turn = Turn(role=TurnRole.user, audio=(self.one,), images=(picture,))
         if not self._model.sees:  # the hosts never ask it then; the synchronous form answers so itself
             self.notes.append("an image: not asked, for the system says that it does not see")
             return
@@ -165,7 +167,7 @@ class _Checking:
 
 
 def _spoken(path: Path) -> Conversation:
-    return Conversation(turns=(Turn(role="user", audio=(path,)),))
+    return Conversation(turns=(Turn(role=TurnRole.user, audio=(path,)),))
 
 
 def _heard(reply: Reply) -> tuple[object, ...]:

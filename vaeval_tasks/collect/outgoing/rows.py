@@ -155,7 +155,7 @@ def _raters(
         pools[w.rater_id].add(w.study)
     failed: dict[str, list[str]] = defaultdict(list)
     for check in quality.checks:
-        if check.outcome is CheckOutcome.failed and not check.assignment_id:
+        if check.outcome == CheckOutcome.failed and not check.assignment_id:
             failed[check.rater_id].append(f"{check.study}:{check.rule}")
     for rater_id, studies in pools.items():
         person = people.get(rater_id, _NOBODY)

@@ -108,8 +108,8 @@ def check_work(
             out.append(_check(rater_id, study, name, decides, measured))
         out.extend(_assignment_rules(given, timed, rules))
     by_rater = [c for c in out if not c.assignment_id]
-    failures = [c for c in by_rater if c.outcome is CheckOutcome.failed]
-    failed_accept = {(c.rater_id, c.study) for c in failures if c.decides is CheckDecides.accept}
+    failures = [c for c in by_rater if c.outcome == CheckOutcome.failed]
+    failed_accept = {(c.rater_id, c.study) for c in failures if c.decides == CheckDecides.accept}
     failed = {(c.rater_id, c.study) for c in failures}
     alone = {c.assignment_id for c in out if c.assignment_id}
     return Quality(

@@ -152,8 +152,8 @@ def _paired(a: Sequence[str], b: Sequence[str], score: Sequence[float], rater: A
 def cmos_elo_result(
     rows: Mapping[str, Sequence[Any]],
     *,
-    engine: str = "ordinal",
-    ci: str = "bootstrap",
+    engine: str = Engine.ordinal,
+    ci: str = Ci.bootstrap,
     resamples: int = 1000,
     seed: int = 0,
     ridge: float = 0.0,
@@ -253,8 +253,8 @@ def agreement_result(
     *,
     low: int = -CMOS_MAX,
     high: int = CMOS_MAX,
-    metric: str = "interval",
-    weights: str = "quadratic",
+    metric: str = Metric.interval,
+    weights: str = Weights.quadratic,
     mirrored: bool = False,
 ) -> dict[str, Any]:
     """Return Krippendorff's alpha, ICC(1) and Gwet's AC of the units that two raters or more have rated.

@@ -16,6 +16,7 @@ import numpy as np
 from vaeval_tasks.audio import Clip, read_audio
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.metrics.backends import JudgeItem, Scored
+from vaeval_tasks.metrics.common import Profile
 from vaeval_tasks.metrics.content_judge import family
 from vaeval_tasks.metrics.profiles import PROFILES
 
@@ -56,7 +57,7 @@ def backend_of(option: str | None, config_name: str) -> str:
     Raises:
         UnknownNameError: there is no such backend.
     """
-    name = option or ("offline" if config_name == "default" else config_name)
+    name = option or (Profile.offline if config_name == "default" else config_name)
     if name not in PROFILES:
         raise UnknownNameError("backend", name, PROFILES)
     return name

@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 
 from vaeval_tasks.errors import InputError
+from vaeval_tasks.store.schema import ResponseStatus
 
 __all__ = ["ANSWER_VERSION", "HarnessAnswer"]
 
@@ -20,7 +21,7 @@ class HarnessAnswer:
     text: str = ""
     audio: str = ""
     """The absolute path of the WAV, empty where there is none."""
-    status: str = "ok"
+    status: ResponseStatus = ResponseStatus.ok
     response_id: str = ""
     """The response in the run folder, empty for a text-only answer."""
     run: str = ""
@@ -35,7 +36,7 @@ class HarnessAnswer:
         """Read an answer; text that is not one of our answers is the answer's own text.
 
         Raises:
-            InputError: the answer is of a newer version or holds other fields.
+            InputError: the answer is of a newer version, or holds other fields or an unknown status.
         """
         try:
             parsed = json.loads(raw) if raw.lstrip().startswith("{") else None
@@ -46,6 +47,7 @@ class HarnessAnswer:
         if parsed.pop(_MARK) != ANSWER_VERSION:
             raise InputError(f"the answer is not of version {ANSWER_VERSION}; use the vaeval that made it")
         try:
-            return cls(**parsed)
-        except TypeError as error:
+            status = ResponseStatus(parsed.pop("status", ResponseStatus.ok))
+            return cls(**parsed, status=status)
+        except (TypeError, ValueError) as error:
             raise InputError(f"the answer cannot be read ({error})") from None

@@ -24,7 +24,7 @@ from vaeval_tasks.hosts.lm_eval.answer import HarnessAnswer
 from vaeval_tasks.hosts.lm_eval.documents import item
 from vaeval_tasks.hosts.lm_eval.run_settings import run_folder
 from vaeval_tasks.models.clock import Clock
-from vaeval_tasks.models.protocol import SpeechModel, Turn
+from vaeval_tasks.models.protocol import SpeechModel, Turn, TurnRole
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import ModelConfig, Response, slug
 
@@ -166,7 +166,7 @@ class SpeechLM(LM):
         key = json.dumps(self.asked(doc), sort_keys=True, default=str)
         response_id = f"{slug(doc['item_id'])}.{sha256_bytes(key.encode())[:16]}"
         images = tuple(Path(path) for path in doc["images"])
-        turns = [Turn(role="user", audio=tuple(Path(clip) for clip in clips)) for clips in doc["turns"]]
+        turns = [Turn(role=TurnRole.user, audio=tuple(Path(clip) for clip in clips)) for clips in doc["turns"]]
         turns[0] = replace(turns[0], images=images)
         return AskingUnit(
             response_id=response_id,
@@ -186,7 +186,7 @@ class SpeechLM(LM):
         return HarnessAnswer(
             text=response.text,
             audio=str(self.run_root / response.path) if response.path else "",
-            status=response.status.value,
+            status=response.status,
             response_id=response.response_id,
             run=str(self.run_root),
         ).encode()

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vaeval_tasks.errors import InputError
+from vaeval_tasks.metrics.common import Profile
 from vaeval_tasks.metrics.guest_scorers import ROLES
 from vaeval_tasks.store.schema import slug
 
@@ -48,7 +49,7 @@ class HarnessSettings:
     """The run folder; an answer of our own models names its own."""
     model_name: str = ""
     """What a model is called that does not say so itself."""
-    profile: str = "reference"
+    profile: str = Profile.reference
     scoring: dict[str, str] = field(default_factory=dict)
     """Keyword arguments of ``load_scorers``."""
 
@@ -61,7 +62,7 @@ class HarnessSettings:
         """
         from vaeval_tasks.metrics.profiles import check_profile
 
-        profile = str(metadata.get("profile", "reference"))
+        profile = str(metadata.get("profile", Profile.reference))
         check_profile(profile)
         scoring = {name: str(metadata[name]) for name in SCORING if metadata.get(name) is not None}
         if metadata.get("scoring_device") is not None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from vaeval_tasks.audio import wav_bytes
 from vaeval_tasks.models.clock import Clock
-from vaeval_tasks.models.protocol import Conversation, Reply, Turn
+from vaeval_tasks.models.protocol import Conversation, Reply, Turn, TurnRole
 from vaeval_tasks.models.providers import address, secret
 from vaeval_tasks.models.speech_in import clips, earlier, question
 from vaeval_tasks.models.transport.http import Http, json_of
@@ -134,7 +134,7 @@ class Cascade:
 
 async def _heard(turn: Turn, rate: int) -> dict[str, Any]:
     """Return a turn with its clips as WAV files; of an assistant's turn the words are enough."""
-    sounds = await clips(turn, rate) if turn.role == "user" else []
+    sounds = await clips(turn, rate) if turn.role == TurnRole.user else []
     return {"role": turn.role, "text": turn.text if not sounds else "", "wavs": [wav_bytes(clip) for clip in sounds]}
 
 

@@ -16,7 +16,7 @@ from vaeval_tasks.audio import Clip, read_audio, wav_bytes
 from vaeval_tasks.errors import UnknownNameError
 from vaeval_tasks.models.adapters.chat_reply import ErrorEvent, read_completion, read_stream, shown_completion
 from vaeval_tasks.models.clock import Clock
-from vaeval_tasks.models.protocol import Conversation, Reply, Turn
+from vaeval_tasks.models.protocol import Conversation, Reply, Turn, TurnRole
 from vaeval_tasks.models.providers import address
 from vaeval_tasks.models.speech_in import ROLE_MARK, data_url, image_url, question, read_clips, with_files
 from vaeval_tasks.models.transport.failure import failure
@@ -141,7 +141,7 @@ def _system(text: str, conversation: Conversation, rate: int, part: Any) -> list
 
 
 def _content(turn: Turn, rate: int, part: Any) -> Any:
-    if turn.role == "assistant":
+    if turn.role == TurnRole.assistant:
         return turn.text
     content = [part(wav_bytes(clip)) for clip in read_clips(turn, rate)]
     content += [{"type": "image_url", "image_url": {"url": image_url(path)}} for path in turn.images]

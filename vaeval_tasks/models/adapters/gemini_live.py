@@ -15,7 +15,7 @@ from typing import Any
 
 from vaeval_tasks.errors import InputError, ServiceError
 from vaeval_tasks.models.clock import Clock
-from vaeval_tasks.models.protocol import Conversation, Reply, Turn
+from vaeval_tasks.models.protocol import Conversation, Reply, Turn, TurnRole
 from vaeval_tasks.models.providers import address, secret
 from vaeval_tasks.models.speech_in import (
     Speech,
@@ -121,14 +121,14 @@ def _url(config: ModelConfig) -> str:
 async def _history(turn: Turn, rate: int) -> dict[str, Any]:
     """Return an earlier turn as content."""
     parts: list[dict[str, Any]] = []
-    if turn.audio and turn.role == "user":
+    if turn.audio and turn.role == TurnRole.user:
         data = base64.b64encode(await pcm(turn, rate)).decode()
         parts.append({"inlineData": {"mimeType": f"audio/pcm;rate={rate}", "data": data}})
     elif turn.text:
         parts.append({"text": turn.text})
     if not parts:
         raise InputError(f"an earlier turn of the {turn.role} has neither words nor audio")
-    return {"role": "model" if turn.role == "assistant" else "user", "parts": parts}
+    return {"role": "model" if turn.role == TurnRole.assistant else "user", "parts": parts}
 
 
 def _shown(content: dict[str, Any]) -> dict[str, Any]:

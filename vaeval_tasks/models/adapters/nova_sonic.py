@@ -15,7 +15,7 @@ from typing import Any
 
 from vaeval_tasks.errors import MissingDependencyError, ServiceError
 from vaeval_tasks.models.clock import Clock
-from vaeval_tasks.models.protocol import Conversation, Reply, Retry
+from vaeval_tasks.models.protocol import Conversation, Reply, Retry, TurnRole
 from vaeval_tasks.models.providers import address, secret
 from vaeval_tasks.models.speech_in import chunks, earlier, pcm, plain_system, question
 from vaeval_tasks.models.transport.bedrock_stream import BedrockStream, StreamError
@@ -209,7 +209,7 @@ def _opening(conversation: Conversation, config: ModelConfig) -> list[dict[str, 
     if system := plain_system(conversation, config.system_prompt):
         events += _text(_SYSTEM, "SYSTEM", system)
     for number, turn in enumerate(earlier(conversation), 1):
-        events += _text(f"turn-{number}", "ASSISTANT" if turn.role == "assistant" else "USER", turn.text)
+        events += _text(f"turn-{number}", "ASSISTANT" if turn.role == TurnRole.assistant else "USER", turn.text)
     start = {
         "promptName": _PROMPT,
         "contentName": _SPEECH,

@@ -14,7 +14,7 @@ from typing import Any
 
 from vaeval_tasks.errors import ServiceError
 from vaeval_tasks.models.clock import Clock
-from vaeval_tasks.models.protocol import Conversation, Reply, Turn
+from vaeval_tasks.models.protocol import Conversation, Reply, Turn, TurnRole
 from vaeval_tasks.models.providers import address, secret
 from vaeval_tasks.models.speech_in import Speech, earlier, image_url, pcm, question, speech
 from vaeval_tasks.models.transport.failure import failure
@@ -137,7 +137,7 @@ class Realtime(ABC):
 
 
 async def _history_item(turn: Turn, rate: int) -> dict[str, Any]:
-    if turn.role == "assistant":
+    if turn.role == TurnRole.assistant:
         return {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": turn.text}]}
     content: list[dict[str, Any]] = [{"type": "input_image", "image_url": image_url(p)} for p in turn.images]
     if turn.audio:

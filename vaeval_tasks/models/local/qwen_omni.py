@@ -11,7 +11,7 @@ from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.local.batching import Batcher
 from vaeval_tasks.models.local.omni_model import OUTPUT_RATE, OmniModel, OmniOutput
 from vaeval_tasks.models.local.omni_processor import INPUT_RATE, OmniInput
-from vaeval_tasks.models.protocol import Conversation, Reply
+from vaeval_tasks.models.protocol import Conversation, Reply, TurnRole
 from vaeval_tasks.models.speech_in import clips, plain_system, question
 from vaeval_tasks.models.transport.record import audio_stub
 from vaeval_tasks.models.turn import Answer, Timeouts, run_turn, unsupported
@@ -116,14 +116,14 @@ async def _input(conversation: Conversation, config: ModelConfig) -> OmniInput:
             voice = await asyncio.to_thread(read_audio, conversation.role_audio)
             audio.append(voice.at(INPUT_RATE).samples)
             content.append({"type": "audio", "audio": conversation.role_audio.name})
-        if turn.role == "user":
+        if turn.role == TurnRole.user:
             for path, clip in zip(turn.audio, await clips(turn, INPUT_RATE), strict=True):
                 audio.append(clip.samples)
                 content.append({"type": "audio", "audio": path.name})
             for image in turn.images:
                 images.append(image)
                 content.append({"type": "image", "image": image.name})
-        if turn.text and not (turn.role == "user" and turn.audio):
+        if turn.text and not (turn.role == TurnRole.user and turn.audio):
             content.append({"type": "text", "text": turn.text})
         messages.append({"role": turn.role, "content": content})
     return OmniInput(messages=messages, audio=tuple(audio), images=tuple(images), seed=conversation.seed)
