@@ -12,7 +12,7 @@ from vaeval_tasks.analysis.load.entities import Level
 from vaeval_tasks.analysis.load.measured import load_measured
 from vaeval_tasks.analysis.load.ratings import load_ratings
 from vaeval_tasks.analysis.load.source import Source
-from vaeval_tasks.analysis.predict.systems import system_scores
+from vaeval_tasks.analysis.predict.system_scores import system_scores
 from vaeval_tasks.cli import main
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.stats import Draws

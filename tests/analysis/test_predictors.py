@@ -15,7 +15,7 @@ from vaeval_tasks.analysis.predict.combinations import combine
 from vaeval_tasks.analysis.predict.pairs import accuracy_ceiling, calibration, choices, differences
 from vaeval_tasks.analysis.predict.predictor_tables import predictor_tables, predictors_json, words_about_width
 from vaeval_tasks.analysis.predict.predictors import Predictor, Predictors, predict
-from vaeval_tasks.analysis.predict.systems import ceiling
+from vaeval_tasks.analysis.predict.system_scores import ceiling
 from vaeval_tasks.analysis.table import plain
 from vaeval_tasks.scoring.metric import Direction
 from vaeval_tasks.stats import Draws, comparisons

@@ -14,7 +14,6 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from vaeval_tasks.cli import main
-from vaeval_tasks.report.board import ReportSettings, study_board
 from vaeval_tasks.report.published import published_board
 from vaeval_tasks.report.records import (
     BoardPage,
@@ -32,6 +31,7 @@ from vaeval_tasks.report.records import (
     SliceRanking,
 )
 from vaeval_tasks.report.render import anchor, embedded, render
+from vaeval_tasks.report.study_board import ReportSettings, study_board
 from vaeval_tasks.rubrics import BY_KEY, KEYS, RUBRICS
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import Comment, ModelConfig, Prompt

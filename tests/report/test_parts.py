@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from vaeval_tasks.audio import Clip, write_wav
-from vaeval_tasks.report.board import ReportSettings, study_board
 from vaeval_tasks.report.figures import axis_of, branches, row_shades
 from vaeval_tasks.report.records import RubricTree
 from vaeval_tasks.report.render import render
+from vaeval_tasks.report.study_board import ReportSettings, study_board
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import Pair, Prompt, Rater, Rating, Response, ResponseStatus
 
@@ -224,7 +224,7 @@ def test_nothing_on_a_page_is_left_to_the_template_engine(heard: RunDir) -> None
 
 def test_making_a_board_loads_no_speech_model_and_no_harness() -> None:
     code = (
-        "import sys, vaeval_tasks.report.board, vaeval_tasks.report.render, vaeval_tasks.judging.judge_pairs;"
+        "import sys, vaeval_tasks.report.study_board, vaeval_tasks.report.render, vaeval_tasks.judging.judge_pairs;"
         "print(sorted({'torch', 'transformers', 'lm_eval', 'datasets', 'evaluate'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

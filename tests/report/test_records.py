@@ -13,9 +13,9 @@ import pytest
 import vaeval_tasks.report
 from vaeval_tasks.analysis.load.source import Source
 from vaeval_tasks.analysis.study_analysis import AnalysisSettings, Lacking, StudyAnalysis, study_tables
-from vaeval_tasks.report.board import ReportSettings, study_board
 from vaeval_tasks.report.records import Figure
 from vaeval_tasks.report.render import render, snapshot, written
+from vaeval_tasks.report.study_board import ReportSettings, study_board
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import Comment, Rating
 

@@ -16,7 +16,7 @@ from vaeval_tasks.analysis.load.measured import load_measured
 from vaeval_tasks.analysis.load.ratings import load_ratings
 from vaeval_tasks.analysis.load.source import Source
 from vaeval_tasks.analysis.predict.predictor_tables import score_table
-from vaeval_tasks.analysis.predict.systems import system_scores
+from vaeval_tasks.analysis.predict.system_scores import system_scores
 from vaeval_tasks.audio import Clip, write_wav
 from vaeval_tasks.metrics.backends import Scored
 from vaeval_tasks.metrics.profiles import Scorers

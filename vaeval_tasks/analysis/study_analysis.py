@@ -53,7 +53,7 @@ from vaeval_tasks.analysis.mos.opinions import MosTable, load_mos, mos_summaries
 from vaeval_tasks.analysis.pool import PromptCounts, RaterPool, pool_table, prompt_counts, prompt_table, rater_pool
 from vaeval_tasks.analysis.predict.predictor_tables import predictor_tables, score_table
 from vaeval_tasks.analysis.predict.predictors import Predictors, predict
-from vaeval_tasks.analysis.predict.systems import SystemScore, system_scores
+from vaeval_tasks.analysis.predict.system_scores import SystemScore, system_scores
 from vaeval_tasks.analysis.rank.board import Board, rank_able
 from vaeval_tasks.analysis.rank.board_tables import board_table
 from vaeval_tasks.analysis.rank.margins import (

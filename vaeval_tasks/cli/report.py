@@ -49,7 +49,7 @@ def report(
             raise click.UsageError("--published needs --out FILE.")
         board = published_board(published, title=title)
     else:
-        from vaeval_tasks.report.board import ReportSettings, study_board
+        from vaeval_tasks.report.study_board import ReportSettings, study_board
         from vaeval_tasks.store.run import RunDir
 
         folder = RunDir.existing(run or "")

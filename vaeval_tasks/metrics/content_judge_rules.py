@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from vaeval_tasks.metrics.backends import JudgeItem, Scored
 from vaeval_tasks.metrics.common import signature
 from vaeval_tasks.metrics.content_judge_prompts import VerdictWords, family
-from vaeval_tasks.metrics.refusals import judge_safety
+from vaeval_tasks.metrics.safety_refusals import judge_safety
 from vaeval_tasks.metrics.short_answers import judge_short_answer
 from vaeval_tasks.metrics.spoken_text import latin
 from vaeval_tasks.metrics.stated_rules import is_stated_rule, judge_stated_rules

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.metrics.backends import Scored
-from vaeval_tasks.metrics.refusals import judge_safety
+from vaeval_tasks.metrics.safety_refusals import judge_safety
 from vaeval_tasks.metrics.short_answers import places
 from vaeval_tasks.metrics.spoken_text import plain, sentences, tokens
 

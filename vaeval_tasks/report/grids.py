@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from vaeval_tasks.analysis.predict.pairs import Accuracy
-from vaeval_tasks.analysis.predict.systems import Correlation
+from vaeval_tasks.analysis.predict.system_scores import Correlation
 from vaeval_tasks.report.figures import row_shades
 from vaeval_tasks.report.records import Cell, Figure, Grid, GridColumn
 from vaeval_tasks.stats import Interval

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from vaeval_tasks.analysis.predict.predictors import Combined, Predictor, Predictors
-from vaeval_tasks.analysis.predict.systems import SystemScore
+from vaeval_tasks.analysis.predict.system_scores import SystemScore
 from vaeval_tasks.analysis.table import Table
 
 __all__ = ["predictor_tables", "predictors_json", "predictors_title", "score_table", "words_about_width"]

@@ -27,7 +27,7 @@ from vaeval_tasks.analysis.predict.pairs import (
     choices,
     differences,
 )
-from vaeval_tasks.analysis.predict.systems import (
+from vaeval_tasks.analysis.predict.system_scores import (
     Correlation,
     SystemDraws,
     ceiling,

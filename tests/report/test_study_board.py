@@ -46,7 +46,7 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         return made
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("vaeval_tasks.report.board.study_tables", keep)
+        patch.setattr("vaeval_tasks.report.study_board.study_tables", keep)
         main(["report", str(root / "run"), "--out", str(root / "board.html"), *SIZES])
     return written(root / "tables", root / "board.html")
 
