@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from vaeval_tasks.cli.score import score
 from vaeval_tasks.errors import InputError, PluginError, ServiceError, UnknownNameError
-from vaeval_tasks.hosts.lm_eval.settings import HarnessSettings
+from vaeval_tasks.hosts.lm_eval.run_settings import HarnessSettings
 from vaeval_tasks.metrics.backends import JudgeItem, Scored
 from vaeval_tasks.metrics.content_judge import RulesJudge
 from vaeval_tasks.metrics.guest_scorers import ROLES, GuestScorer, open_scorer
