@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from vaeval_tasks.cli.sources import (
-    MOST_DRAWS,
-    bar,
+from vaeval_tasks.progress import progress_bar
+from vaeval_tasks.verbs.options import MOST_DRAWS
     emit,
     level_option,
     output_options,
@@ -65,7 +65,7 @@ def cluster(
     level = Level(by) if by else default_level(ratings.data.entities, ratings.configs)
     named = {name: tuple(value.split("+")) for name, value in pairs_of("--pool", pool, split_commas=False)}
     published = rubric_groups.published_pool(ratings.at(level).entities)
-    with bar(resamples, "resamples", "fit") as update:
+    with progress_bar(resamples, "resamples", "fit") as bar:
         found = rubric_groups.clusters(
             ratings,
             [r for r in pick_rubrics(ratings.data.rubrics, rubrics) if rubrics or r != "overall"],
@@ -74,6 +74,6 @@ def cluster(
             draws=Draws(replicates=resamples, seed=seed),
             halves=halves,
             pool={} if no_pool else named or published,
-            progress=update,
+            progress=bar.update,
         )
     emit(rubric_groups.cluster_json(found), [rubric_groups.cluster_table(found)], as_json=as_json, out=out)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -43,48 +45,27 @@ __all__ = ["generate"]
 @click.option("--retry-failed", is_flag=True, help="Ask again for responses that failed or timed out.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seeds local sampling.")
 @click.option("--dry-run", is_flag=True, help="Print requests and audio minutes per provider; ask nothing.")
-def generate(
-    run: Path,
-    configs: tuple[str, ...],
-    sessions: tuple[str, ...],
-    processes: int,
-    limit: int | None,
-    retry_failed: bool,
-    seed: int,
-    dry_run: bool,
-) -> None:
+def generate(run: Path, dry_run: bool, **options: Any) -> None:
     """Ask models for a response to every prompt of RUN.
 
     Keys come from the environment. A run that was stopped goes on where it was; nothing is paid for twice.
     Example: vaeval generate study --config 'gpt-realtime-2.1/*' --config mine.yaml
     """
-    folder = RunDir.existing(run)
-    named, limits = select(configs), parse_sessions(sessions)
     if dry_run:
-        chosen = settle_configs(folder, named)
-        _print_plan(make_plan(folder, chosen, limits=limits, limit=limit, retry_failed=retry_failed))
+        _print_shares(ask(run, dry_run=True, **options).shares)
         return
-    outcome = generate_study(
-        folder,
-        named,
-        limits=limits,
-        limit=limit,
-        retry_failed=retry_failed,
-        seed=seed,
-        processes=processes,
-    )
-    counts = ", ".join(f"{n} {status}" for status, n in sorted(outcome.statuses.items())) or "nothing was left to ask"
-    click.echo(f"{folder.root}: {counts}")
-    if outcome.stopped:
-        raise stopped_error(outcome)
+    found = ask(run, **options)
+    counts = ", ".join(f"{n} {status}" for status, n in sorted(found.statuses.items())) or "nothing was left to ask"
+    click.echo(f"{found.run.root}: {counts}")
+    found.raise_for_stopped()
 
 
-def _print_plan(plan: AskingPlan) -> None:
-    width = max(16, *map(len, plan.sessions))
+def _print_shares(shares: Sequence[Share]) -> None:
+    width = max(16, *(len(share.provider) for share in shares))
     click.echo(
         f"{'provider':{width}} {'configurations':>14} {'requests':>9} {'audio min':>10} {'at hand':>8} {'at once':>8}"
     )
-    for share in plan.shares():
+    for share in shares:
         click.echo(
             f"{share.provider:{width}} {share.configs:14} {share.requests:9} {share.minutes:10.1f} {share.done:8} "
             f"{share.sessions:8}"

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
 from vaeval_tasks.cli.sources import FiniteRange
-from vaeval_tasks.design import Balance, DesignSettings, Range, balance
-from vaeval_tasks.design.study import Request, design_run
-from vaeval_tasks.store.lock import Writer, writing
-from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.design import Balance, Range
+from vaeval_tasks.verbs.pair import pair as design
 
 __all__ = ["pair"]
 
@@ -66,40 +64,15 @@ __all__ = ["pair"]
 @click.option("--add", is_flag=True, help="Add a wave for configurations that joined since; the pairs so far stay.")
 @click.option("--show", is_flag=True, help="Only show the balance of the design there is.")
 @click.option("--json", "as_json", is_flag=True, help="Print the balance as JSON.")
-def pair(
-    run: Path,
-    configs: tuple[str, ...],
-    raters: int,
-    seed: int,
-    repeats: float,
-    checks_every: int,
-    training: int,
-    gold: Path | None,
-    exclude_unanswered: bool,
-    add: bool,
-    show: bool,
-    as_json: bool,
-) -> None:
+def pair(run: Path, as_json: bool, **options: Any) -> None:
     """Design which configurations are compared on which prompt, by how many raters, on which side.
 
     Every configuration stands on every prompt, and all configurations meet equally often. Writes
     pairs.parquet, which is frozen from then on, and prints its balance.
     Example: vaeval pair RUN --raters 2
     """
-    folder = RunDir.existing(run)
-    if show:
-        pairs = folder.read("pairs")
-    else:
-        hold = click.get_current_context().with_resource
-        hold(writing(folder.root, Writer.pair))
-        hold(writing(folder.root, Writer.prompts))  # they must not change under the design
-        settings = DesignSettings(
-            seed=seed, raters_per_pair=raters, repeat_share=repeats, check_every=checks_every, training=training
-        )
-        request = Request(configs=configs, add=add, exclude_unanswered=exclude_unanswered, gold=gold)
-        pairs = design_run(folder, settings, request)
-    counted = balance(pairs, folder.read("prompts"))
-    click.echo(json.dumps(asdict(counted), indent=1, sort_keys=True) if as_json else _text(counted))
+    found = design(run, **options)
+    click.echo(json.dumps(found.to_json(), indent=1, sort_keys=True) if as_json else _text(found.balance))
 
 
 def _text(b: Balance) -> str:

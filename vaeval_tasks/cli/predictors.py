@@ -6,7 +6,9 @@ from pathlib import Path
 
 import click
 
-from vaeval_tasks.cli.sources import MOST_DRAWS, bar, emit, output_options, resample_options
+from vaeval_tasks.cli.sources import emit, output_options, resample_options
+from vaeval_tasks.progress import progress_bar
+from vaeval_tasks.verbs.options import MOST_DRAWS
 
 __all__ = ["predictors"]
 
@@ -63,7 +65,7 @@ def predictors(
     with writing(folder.root, Writer.score):
         score_responses(folder, scoring_jobs(answers, ()), None, families=[MetricFamily.measures])
     metrics = load_measured(source, ratings)
-    with bar(resamples + splits, "predictors", "draw") as update:
+    with progress_bar(resamples + splits, "predictors", "draw") as bar:
         found = predict(
             ratings,
             metrics,
@@ -71,6 +73,6 @@ def predictors(
             level=Level(by),
             draws=Draws(replicates=resamples, seed=seed),
             splits=splits,
-            progress=update,
+            progress=bar.update,
         )
     emit(predictors_json(found), predictor_tables(found), as_json=as_json, out=out)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from vaeval_tasks.cli.sources import MOST_DRAWS, bar, resample_options
-from vaeval_tasks.files import write_text
+from vaeval_tasks.cli.sources import resample_options
+from vaeval_tasks.verbs.options import MOST_DRAWS
 
 __all__ = ["report"]
 
@@ -26,11 +27,7 @@ def report(
     published: Path | None,
     out: Path | None,
     title: str,
-    raters: str | None,
-    splits: int,
-    samples: int,
-    seed: int,
-    resamples: int,
+    **options: Any,
 ) -> None:
     """Draw the board of a run as one HTML file that needs no network and no script.
 
@@ -39,25 +36,21 @@ def report(
 
     Example: vaeval report RUN --out board.html
     """
-    from vaeval_tasks.report.published import published_board
-    from vaeval_tasks.report.render import render
+    from vaeval_tasks.verbs.board import board_of_figures, board_of_run
+    from vaeval_tasks.verbs.source import run_folder
 
     if (run is None) == (published is None):
         raise click.UsageError("Give a run folder, or ready-made figures with --published.")
     if published is not None:
         if out is None:
             raise click.UsageError("--published needs --out FILE.")
-        board = published_board(published, title=title)
+        made = board_of_figures(published, title=title)
     else:
         from vaeval_tasks.report.study_board import ReportSettings, study_board
         from vaeval_tasks.store.run import RunDir
 
         folder = RunDir.existing(run or "")
         out = out or folder.root / "site" / "index.html"
-        settings = ReportSettings(
-            title=title, rater_kind=raters or "", resamples=resamples, splits=splits, seed=seed, samples=samples
-        )
-        with bar(2 * resamples + 2 * splits, "board", "draw") as update:
-            board = study_board(folder, settings, progress=update)
-    write_text(out, render(board))
+        made = board_of_run(folder, title=title, **options)
+    made.save(out)
     click.echo(f"{out}: {out.stat().st_size / 1e6:.2f} MB")

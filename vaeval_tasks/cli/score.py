@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -57,28 +58,16 @@ def _own_scorers(values: tuple[str, ...]) -> dict[str, str]:
 @click.option("--device", help="Where scorers run, such as cpu or cuda:0.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap.")
 @click.option("--json", "as_json", is_flag=True, help="Print results.json instead of a table.")
-def score(run: Path, profile: str, own: tuple[str, ...], seed: int, as_json: bool, **options: str | None) -> None:
+def score(run: Path, own: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Score the responses in the folder RUN again, without the model.
 
     What was scored by the same scorers is not scored again. Example: vaeval score RUN --profile offline
     """
-    from vaeval_tasks.metrics import profiles
-    from vaeval_tasks.scoring.results import changed_scorers, read_results, score_run
     from vaeval_tasks.scoring.results_text import results_text
+    from vaeval_tasks.verbs.score import score as score_run
 
-    folder = RunDir.existing(run)
-    click.get_current_context().with_resource(writing(folder.root, Writer.score))
-    responses = latest(folder.responses())
-    if not responses:
-        raise InputError("there are no responses; make some with vaeval lm-eval or vaeval generate", path=run)
-    before = read_results(folder)
-    try:
-        given = {name: value for name, value in options.items() if value is not None}
-        scorers = profiles.load_scorers(profile, **given, **_own_scorers(own))
-    except InputError as error:
-        raise InputError(f"{error}; give --judge-url URL, or --profile offline") from None
-    made = score_run(folder, responses, scorers, seed=seed)
-    for line in changed_scorers(before, made):
+    found = score_run(run, scorer=_own_scorers(own), **options)
+    for line in found.changes:
         click.echo(f"Note: {line}", err=True)
-    results = read_results(folder)
-    click.echo(json.dumps(results.to_json(), indent=1, sort_keys=True) if as_json else results_text(results))
+    text = json.dumps(found.to_json(), indent=1, sort_keys=True) if as_json else results_text(found.results)
+    click.echo(text)

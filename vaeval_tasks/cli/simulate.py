@@ -7,8 +7,10 @@ from typing import Any
 
 import click
 
-from vaeval_tasks.cli.sources import MOST_DRAWS, FiniteRange, bar, emit, output_options
+from vaeval_tasks.cli.sources import FiniteRange, emit, output_options
 from vaeval_tasks.errors import EstimationError
+from vaeval_tasks.progress import progress_bar
+from vaeval_tasks.verbs.options import MOST_DRAWS
 
 __all__ = ["power", "simulate"]
 
@@ -81,11 +83,11 @@ def power(
 
     plan = planning.Plan(prompts=prompts, raters=raters, ratings_per_pair=per_pair)
     settings = planning.PowerSettings(ci=Ci(ci), studies=studies, resamples=resamples, seed=seed)
-    with bar(studies, "simulated studies", "study") as update:
-        widths = [planning.expected_width(plan, settings, progress=update)]
+    with progress_bar(studies, "simulated studies", "study") as bar:
+        widths = [planning.expected_width(plan, settings, progress=bar.update)]
         answer, refusal = None, None
         try:
-            answer = planning.plan_for(target, plan, settings, progress=update) if target else None
+            answer = planning.plan_for(target, plan, settings, progress=bar.update) if target else None
         except EstimationError as error:  # what the plan gives is known all the same
             refusal = error
     emit(planning.power_json(widths[0], answer), planning.power_tables(widths[0], answer), as_json=as_json, out=out)

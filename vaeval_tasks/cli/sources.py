@@ -4,32 +4,26 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from vaeval_tasks.errors import InputError
+from vaeval_tasks.verbs.options import FEWEST_DRAWS, MOST_DRAWS
 
 __all__ = [
-    "MOST_DRAWS",
     "FiniteRange",
-    "bar",
     "emit",
     "level_option",
     "output_options",
     "pairs_of",
+    "reading_of",
     "resample_options",
     "source_of",
     "source_options",
 ]
-
-MOST_DRAWS = 1_000_000
-"""Resamples or halves at most: each is a row of results in memory."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -111,20 +105,21 @@ def source_options(command: F) -> F:
     return command
 
 
+def reading_of(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the source and how to read it, as the options of a verb name them, as arguments of its function."""
+    return {
+        **options,
+        "columns": dict(pairs_of("--columns", options["columns"])),
+        "scores": dict(pairs_of("--scores", options["scores"])),
+        "where": pairs_of("--where", options["where"], split_commas=False),
+    }
+
+
 def source_of(options: Mapping[str, Any]) -> Any:
     """Return the source that the options of a verb name."""
-    from vaeval_tasks.analysis.load.source import Duplicates, Source
+    from vaeval_tasks.verbs.source import source_of as read_from
 
-    return Source(
-        path=options["source"],
-        columns=dict(pairs_of("--columns", options["columns"])),
-        words=dict(pairs_of("--scores", options["scores"])),
-        where=tuple(pairs_of("--where", options["where"], split_commas=False)),
-        encoding=options["encoding"],
-        duplicates=Duplicates(options["duplicates"]),
-        any_rubric=options["any_rubric"],
-        rater_kind=options["raters"] or "",
-    )
+    return read_from(**reading_of(options))
 
 
 def resample_options(command: F) -> F:
@@ -133,7 +128,7 @@ def resample_options(command: F) -> F:
         click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of everything drawn."),
         click.option(
             "--resamples",
-            type=click.IntRange(20, MOST_DRAWS),
+            type=click.IntRange(FEWEST_DRAWS, MOST_DRAWS),
             default=1000,
             show_default=True,
             help="Bootstrap resamples.",
@@ -186,20 +181,3 @@ def emit(result: Mapping[str, Any], tables: Sequence[Any], *, as_json: bool, out
         click.echo(json.dumps(plain(result), ensure_ascii=False, allow_nan=False))
     else:
         click.echo("\n".join(table.text() for table in tables), nl=False)
-
-
-@contextmanager
-def bar(total: int, what: str, unit: str) -> Iterator[Callable[[int], object]]:
-    """Show a progress bar on a terminal, nothing in a pipe or where there is nothing to count.
-
-    A terminal that tells no size counts as 80 by 24.
-    """
-    from tqdm import tqdm  # looks its own version up among all packages, which takes as long as click does
-
-    try:
-        width = os.get_terminal_size(sys.stderr.fileno()).columns
-    except (OSError, ValueError):
-        width = 0
-    ncols, nrows = (None, None) if width else (80, 24)
-    with tqdm(total=total, desc=what, unit=unit, disable=None if total else True, ncols=ncols, nrows=nrows) as progress:
-        yield progress.update

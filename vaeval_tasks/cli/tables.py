@@ -8,8 +8,10 @@ from pathlib import Path
 import click
 
 from vaeval_tasks import __version__
-from vaeval_tasks.cli.sources import MOST_DRAWS, bar, resample_options
+from vaeval_tasks.cli.sources import resample_options
 from vaeval_tasks.files import sha256_file, write_text
+from vaeval_tasks.progress import progress_bar
+from vaeval_tasks.verbs.options import MOST_DRAWS
 
 __all__ = ["tables"]
 
@@ -39,9 +41,9 @@ def tables(run: Path, out: Path | None, splits: int, raters: str | None, seed: i
     from vaeval_tasks.store.run import RunDir
 
     source = Source(path=RunDir.existing(run).root, rater_kind=raters or "")
-    with bar(2 * resamples + 2 * splits, "tables", "draw") as update:
+    with progress_bar(2 * resamples + 2 * splits, "tables", "draw") as bar:
         settings = AnalysisSettings(resamples=resamples, splits=splits, seed=seed)
-        made = study_tables(StudyAnalysis(source=source, settings=settings, progress=update))
+        made = study_tables(StudyAnalysis(source=source, settings=settings, progress=bar.update))
     missing = {name: str(lacking.error) for name, lacking in made.missing.items()}
     folder = out or run / "analysis"
     about = {

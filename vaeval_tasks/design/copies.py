@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import numpy as np
-from tqdm import tqdm
 
 from vaeval_tasks.audio import Clip, read_audio, write_wav
 from vaeval_tasks.design.checks import Worse, WorseCopy
 from vaeval_tasks.files import sha256_bytes, sha256_file
+from vaeval_tasks.progress import tracked
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import Response, ResponseStatus, slug
 
@@ -45,7 +45,7 @@ def make_copies(
         The responses made.
     """
     made = []
-    for copy in tqdm(list(copies), desc="gold clips", unit="clip", disable=None):
+    for copy in tracked(copies, "gold clips", "clip", total=len(copies)):
         known = responses.get((copy.prompt_id, copy.check_id))
         if known and (run.root / known.path).is_file():
             continue

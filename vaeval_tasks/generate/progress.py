@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
-from tqdm import tqdm
-
 from vaeval_tasks.errors import VaevalError
+from vaeval_tasks.progress import progress_bar
 from vaeval_tasks.store.schema import ResponseStatus
 
 __all__ = ["FOLLOWED", "AskingOutcome", "AskingProgress"]
@@ -36,7 +35,7 @@ class AskingProgress:
     def __init__(self, total: int, *, quiet: bool = False) -> None:
         self.statuses: Counter[str] = Counter()
         self._total = total
-        self._bar = tqdm(total=total, desc="responses", unit="response", disable=quiet or None)
+        self._bar = progress_bar(total, "responses", "response", shown=not quiet)
 
     def __enter__(self) -> Self:
         return self

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from vaeval_tasks.audio import Clip
 from vaeval_tasks.errors import MissingWeightsError, UnknownNameError
 from vaeval_tasks.files import sha256_file
 from vaeval_tasks.metrics.common import require, short, signature, unusable
+from vaeval_tasks.progress import tracked
 from vaeval_tasks.services import weights
 
 __all__ = ["WhisperRecogniser"]

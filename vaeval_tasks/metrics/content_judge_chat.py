@@ -14,6 +14,7 @@ from vaeval_tasks.errors import ServiceError
 from vaeval_tasks.metrics.backends import JudgeItem, Scored
 from vaeval_tasks.metrics.common import short, signature
 from vaeval_tasks.metrics.content_judge_prompts import Prompts, family, load_prompts, parse_verdict
+from vaeval_tasks.progress import tracked
 from vaeval_tasks.services.http.breaker import Breaker
 from vaeval_tasks.services.http.chat import ChatAnswer, ChatClient, ChatOptions
 
@@ -69,7 +70,7 @@ class ChatContentJudge:
         pool = ThreadPoolExecutor(self._client.options.concurrency)
         try:
             done = pool.map(lambda item: self._ask(item, breaker), items)
-            answers = list(tqdm(done, total=len(items), desc="judge", unit="item", disable=None))
+            answers = list(tracked(done, "judge", "item", total=len(items)))
             self._check(answers, breaker)
         finally:
             # an error or Ctrl-C must not wait for thousands of queued requests

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from vaeval_tasks.audio import Clip
 from vaeval_tasks.metrics.backends import Scored
 from vaeval_tasks.metrics.common import pick_device, require, short, signature, unusable
+from vaeval_tasks.progress import tracked
 from vaeval_tasks.services import weights
 
 __all__ = ["DistillMos"]
@@ -58,7 +58,7 @@ class DistillMos:
             MissingWeightsError: the weights were not pulled.
             MissingDependencyError: torch is not installed.
         """
-        return [self._one(clip) for clip in tqdm(clips, desc="DistillMOS", unit="clip", disable=None)]
+        return [self._one(clip) for clip in tracked(clips, "DistillMOS", "clip", total=len(clips))]
 
     def _one(self, clip: Clip) -> Scored:
         if reason := unusable(clip, min_seconds=MIN_SECONDS):

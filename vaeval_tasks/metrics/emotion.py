@@ -12,12 +12,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
 from vaeval_tasks.audio import Clip
 from vaeval_tasks.errors import MissingWeightsError
 from vaeval_tasks.files import sha256_file
 from vaeval_tasks.metrics.common import pick_device, require, short, signature, unusable
+from vaeval_tasks.progress import tracked
 
 __all__ = ["CLASSES", "LISTED_ABOVE", "NO_EMOTION_SIGNATURE", "EmotionClassifier", "described"]
 
@@ -98,7 +97,7 @@ class EmotionClassifier:
             MissingWeightsError: there is no such checkpoint, or its labels are others.
             MissingDependencyError: torch or transformers is not installed.
         """
-        return [self._one(clip) for clip in tqdm(clips, desc="emotions", unit="clip", disable=None)]
+        return [self._one(clip) for clip in tracked(clips, "emotions", "clip", total=len(clips))]
 
     def _one(self, clip: Clip) -> dict[str, float] | None:
         if unusable(clip, min_seconds=MIN_SECONDS):

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from vaeval_tasks.audio import Clip
 from vaeval_tasks.metrics.common import pick_device, require, short, signature, unusable
+from vaeval_tasks.progress import tracked
 from vaeval_tasks.services import weights
 
 __all__ = ["Resemblyzer", "speech_only"]
@@ -67,7 +67,7 @@ class Resemblyzer:
             MissingWeightsError: the weights were not pulled.
             MissingDependencyError: torch or transformers is not installed.
         """
-        return [self._one(clip) for clip in tqdm(clips, desc="voices", unit="clip", disable=None)]
+        return [self._one(clip) for clip in tracked(clips, "voices", "clip", total=len(clips))]
 
     def _one(self, clip: Clip) -> NDArray[np.float32] | None:
         if unusable(clip, min_seconds=MIN_SPEECH_SECONDS):

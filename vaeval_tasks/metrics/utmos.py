@@ -8,13 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
 from vaeval_tasks.audio import Clip
 from vaeval_tasks.errors import MissingWeightsError
 from vaeval_tasks.files import sha256_file
 from vaeval_tasks.metrics.backends import Scored
 from vaeval_tasks.metrics.common import pick_device, require, short, signature, unusable
+from vaeval_tasks.progress import tracked
 from vaeval_tasks.services import weights
 
 __all__ = ["Utmos"]
@@ -78,7 +77,7 @@ class Utmos:
             MissingWeightsError: the checkpoint is missing, cannot be fetched, or is another model's.
             MissingDependencyError: torch or transformers is not installed.
         """
-        return [self._one(clip) for clip in tqdm(clips, desc="UTMOS", unit="clip", disable=None)]
+        return [self._one(clip) for clip in tracked(clips, "UTMOS", "clip", total=len(clips))]
 
     def _one(self, clip: Clip) -> Scored:
         if reason := unusable(clip, min_seconds=MIN_SECONDS):

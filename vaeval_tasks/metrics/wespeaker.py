@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from vaeval_tasks.audio import Clip
 from vaeval_tasks.errors import MissingWeightsError
 from vaeval_tasks.files import sha256_file
 from vaeval_tasks.metrics.common import require, short, signature, unusable
+from vaeval_tasks.progress import tracked
 from vaeval_tasks.services import weights
 
 __all__ = ["WeSpeaker", "filter_bank"]
@@ -71,7 +71,7 @@ class WeSpeaker:
             MissingWeightsError: the model is missing, cannot be fetched, or is not a WeSpeaker model.
             MissingDependencyError: onnxruntime or kaldi-native-fbank is not installed.
         """
-        return [self._one(clip) for clip in tqdm(clips, desc="voices", unit="clip", disable=None)]
+        return [self._one(clip) for clip in tracked(clips, "voices", "clip", total=len(clips))]
 
     def _one(self, clip: Clip) -> NDArray[np.float32] | None:
         if unusable(clip, min_seconds=MIN_SECONDS):

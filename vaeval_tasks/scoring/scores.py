@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tqdm import tqdm
-
 from vaeval_tasks.audio import Clip, read_audio
 from vaeval_tasks.errors import InputError
+from vaeval_tasks.progress import progress_bar
 from vaeval_tasks.scoring.metric import AUDIBLE, MetricFamily, ResponseMetric, ScoringBatch, ScoringJob
 from vaeval_tasks.scoring.registry import family_metrics, find_metric, response_metrics
 from vaeval_tasks.scoring.score_log import ScoreLog
@@ -93,7 +92,7 @@ def _pass(family: MetricFamily, work: Sequence[ScoringJob], log: ScoreLog, score
     metrics = family_metrics(family)
     todo = [job for job in work if any(_lacks(job, metric, log, scorers) for metric in metrics)]
     made = without = 0
-    with tqdm(total=len(todo), desc=f"score {family}", unit="response", disable=None if todo else True) as bar:
+    with progress_bar(len(todo), f"score {family}", "response") as bar:
         for start in range(0, len(todo), BATCH):
             batch = todo[start : start + BATCH]
             try:

@@ -39,6 +39,9 @@ class Ratings:
     rater_info: dict[str, Rater] = field(default_factory=dict)
     side_note: str = ""
     """Why the side effect cannot be looked at, empty if it can."""
+    rows_read: int
+    rows_kept: int
+    """Rows of the source, and those of them that were taken as ratings."""
 
     @property
     def has_raters(self) -> bool:
@@ -208,6 +211,8 @@ def load_ratings(source: Source, table: str = "ratings") -> Ratings:
         prompt_info=source.prompts,
         rater_info=source.raters,
         side_note=pair.side_note,
+        rows_read=sheet.rows,
+        rows_kept=len(rows),
     )
 
 

@@ -68,9 +68,11 @@ def configs_of(run: RunDir) -> dict[str, ModelConfig]:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A run folder or a plain file, and how to read it."""
+    """A run folder, a plain file or rows that were handed over, and how to read them."""
 
     path: Path
+    given: Sheet | None = None
+    """Rows that a program handed over in the place of a file; ``path`` is then what messages call them."""
     columns: Mapping[str, str] = field(default_factory=dict)
     """Our name to the file's name: ``{"a": "left"}``."""
     words: Mapping[str, str] = field(default_factory=dict)
@@ -86,7 +88,7 @@ class Source:
     @cached_property
     def run(self) -> RunDir | None:
         """The run folder, or None for a plain file."""
-        return RunDir.existing(self.path) if self.path.is_dir() else None
+        return RunDir.existing(self.path) if self.given is None and self.path.is_dir() else None
 
     def sheet(self, table: str) -> Sheet:
         """Read the plain file, or a table of the run.
@@ -94,6 +96,8 @@ class Source:
         Raises:
             InputError: it is missing or cannot be read.
         """
+        if self.given is not None:
+            return self.given
         if self.run is None:
             return read_sheet(self.path, self.encoding)
         if not self.run.has(table):

@@ -35,6 +35,9 @@ class MosTable:
     raters: tuple[str, ...]
     configs: dict[str, ModelConfig]
     prompt_info: dict[str, Prompt]
+    rows_read: int
+    rows_kept: int
+    """Rows of the source, and those of them that were taken as ratings."""
 
     def at(self, level: Level) -> MosRatings:
         """Return the ratings with configurations pooled to models, voices or thinking levels."""
@@ -77,6 +80,8 @@ def load_mos(source: Source) -> MosTable:
         raters=rater.present(rows),
         configs=source.configs,
         prompt_info=source.prompts,
+        rows_read=sheet.rows,
+        rows_kept=len(rows),
     )
 
 

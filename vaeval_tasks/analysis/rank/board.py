@@ -9,6 +9,8 @@ from typing import Any
 from vaeval_tasks import __version__
 from vaeval_tasks.analysis.load.entities import Level
 from vaeval_tasks.analysis.load.ratings import Ratings, restrict
+from vaeval_tasks.analysis.shown import Shown
+from vaeval_tasks.analysis.table import Table
 from vaeval_tasks.errors import EstimationError
 from vaeval_tasks.stats import (
     Ci,
@@ -76,8 +78,8 @@ class Unranked:
     """The same as a line that stands alone: it names the rubric."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Board:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Board(Shown):
     """Rows sorted by rubric and rating, the fits behind them, and what could not be computed."""
 
     level: Level
@@ -101,6 +103,16 @@ class Board:
     def method(self) -> str:
         """In words how it was made."""
         return method(self.settings, [choice.clusters for choice in self.clusters])
+
+    def tables(self) -> list[Table]:
+        """Return the tables that ``vaeval rank`` prints."""
+        from vaeval_tasks.analysis.rank.board_tables import board_tables  # here: they are made from boards
+
+        return board_tables(self)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object that ``vaeval rank --json`` prints."""
+        return board_json(self)
 
 
 def _whole(value: float) -> int | float:

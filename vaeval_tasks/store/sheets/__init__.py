@@ -17,6 +17,7 @@ What a file may hold is the same for everyone who reads one (``-`` tells its kin
 - Every problem is an InputError or UnknownNameError of one line that names file, row (1 is the first row of data) and
   field.
 
+What a program hands over instead of a file (a data frame, columns, rows) becomes a sheet in :func:`frame_sheet`.
 A new kind of file is a row in ``reader.py`` that makes a :class:`Sheet` of its bytes.
 """
 
@@ -24,4 +25,4 @@ from vaeval_tasks.store.sheets.cell_values import flag, real
 from vaeval_tasks.store.sheets.reader import ENDINGS, pasted_sheet, read_sheet
 from vaeval_tasks.store.sheets.sheet import Column, Sheet, SheetRow
 
-__all__ = ["ENDINGS", "Column", "Sheet", "SheetRow", "flag", "pasted_sheet", "read_sheet", "real"]
+__all__ = ["ENDINGS", "Column", "Sheet", "SheetRow", "flag", "frame_sheet", "pasted_sheet", "read_sheet", "real"]

@@ -1,0 +1,129 @@
+"""``agree``: inter-rater agreement and split-half reliability, and judge models beside people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from vaeval_tasks.analysis.agree.agreement import (
+    LevelSplitHalf,
+    RubricAgreement,
+    agreement_rows,
+    agreement_table,
+    agreements,
+    split_half_rows,
+    split_half_table,
+    split_halves,
+)
+from vaeval_tasks.analysis.agree.judged import JudgeView, judge_tables, judge_views, load_judged
+from vaeval_tasks.analysis.load.entities import Level, default_level
+from vaeval_tasks.analysis.load.ratings import load_ratings, pick_rubrics
+from vaeval_tasks.analysis.shown import Shown
+from vaeval_tasks.analysis.table import Table
+from vaeval_tasks.errors import EstimationError
+from vaeval_tasks.progress import progress_bar
+from vaeval_tasks.stats import Draws, Orientation, Weights
+from vaeval_tasks.verbs.options import MOST_DRAWS, member, names_of, whole
+from vaeval_tasks.verbs.source import Columns, Data, Scores, Where, source_of
+
+__all__ = ["RaterAgreement", "agree"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class RaterAgreement(Shown):
+    """How far raters agree, and how stable the ranking is."""
+
+    rubrics: tuple[RubricAgreement, ...]
+    """Krippendorff's alpha, ICC(1) and Gwet's AC2 of every rubric and family."""
+    split_half: tuple[LevelSplitHalf, ...]
+    """Empty without splits."""
+    judges: tuple[JudgeView, ...]
+    """Judge models beside people; empty where none rated the run."""
+
+    def tables(self) -> list[Table]:
+        """Return agreement, split halves and judges as tables."""
+        halves = [split_half_table(self.split_half)] if self.split_half else []
+        return [agreement_table(self.rubrics), *halves, *judge_tables(self.judges)]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object that ``vaeval agree --json`` prints."""
+        judges = {table.name: list(table.rows) for table in judge_tables(self.judges)}
+        return {"rows": agreement_rows(self.rubrics), "split_half": split_half_rows(self.split_half), **judges}
+
+
+def agree(
+    source: Data,
+    *,
+    columns: Columns | None = None,
+    scores: Scores | None = None,
+    where: Where | None = None,
+    encoding: str = "utf-8",
+    duplicates: str = "error",
+    any_rubric: bool = False,
+    raters: str | None = None,
+    rubric: str | Iterable[str] | None = None,
+    orientation: Orientation | str = Orientation.mirrored,
+    weights: Weights | str = Weights.quadratic,
+    splits: int = 20_000,
+    seed: int = 0,
+    progress: bool = True,
+) -> RaterAgreement:
+    """Return how far raters agree and how stable the ranking is, as ``vaeval agree`` does.
+
+    Where judge models rated the run too (``vaeval judge``), each is set beside people.
+
+    Example::
+
+        found = vaeval.agree("ratings.csv", splits=2000)
+        found.to_pandas()                     # alpha, icc, ac2 by rubric
+        found.to_pandas("split_half")
+
+    Args:
+        source: as of :func:`vaeval_tasks.verbs.rank.rank`; raters and prompts must be named.
+        columns: see there, as for all that follow.
+        scores: likewise.
+        where: likewise.
+        encoding: likewise.
+        duplicates: likewise.
+        any_rubric: likewise.
+        raters: likewise.
+        rubric: likewise.
+        orientation: which side's sign a score takes: ``mirrored``, ``presented`` or ``by-id``.
+        weights: Gwet's: ``quadratic``, ``linear``, ``ordinal`` or ``identity`` (AC1).
+        splits: random halves of the raters, up to 1,000,000; 0: none.
+        seed: of the splits.
+        progress: show a bar on a terminal or in a notebook.
+
+    Raises:
+        InputError: a row is wrong (the message names row and column), or an option is.
+        UnknownNameError: there is no such option value, rubric or column.
+        EstimationError: the data do not say who rated what.
+    """
+    sign, weighted = member("orientation", orientation, Orientation), member("weights", weights, Weights)
+    splits, seed = whole("splits", splits, 0, MOST_DRAWS), whole("seed", seed, 0)
+    rubrics = names_of("rubric", rubric)
+    read = source_of(
+        source,
+        columns=columns,
+        scores=scores,
+        where=where,
+        encoding=encoding,
+        duplicates=duplicates,
+        any_rubric=any_rubric,
+        raters=raters,
+    )
+    ratings = load_ratings(read)
+    if not ratings.has_raters or not ratings.has_prompts:
+        raise EstimationError(f"{ratings.path}: agreement needs to know who rated what; the file names no raters")
+    chosen = pick_rubrics(ratings.data.rubrics, rubrics)
+    found = agreements(ratings, chosen, orientation=sign, weights=weighted)
+    level = default_level(ratings.data.entities, ratings.configs)
+    levels = [Level.config, *([level] if level is Level.model else [])]
+    halves: tuple[LevelSplitHalf, ...] = ()
+    if splits:
+        with progress_bar(splits * len(levels), "split halves", "split", shown=progress) as bar:
+            halves = split_halves(ratings, chosen, levels, splits=splits, seed=seed, progress=bar.update)
+    judged = read.run is not None and read.run.has("judge_ratings")
+    views = judge_views(ratings, load_judged(read), chosen, level, Draws(seed=seed)) if judged else ()
+    return RaterAgreement(rubrics=found, split_half=halves, judges=tuple(views))

@@ -1,0 +1,152 @@
+"""``score``: score a run's responses again, without the model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vaeval_tasks.analysis.shown import Shown
+from vaeval_tasks.analysis.table import Table
+from vaeval_tasks.errors import InputError, UnknownNameError
+from vaeval_tasks.metrics import profiles
+from vaeval_tasks.metrics.guests import ROLES
+from vaeval_tasks.progress import progress_shown
+from vaeval_tasks.scoring.results import RunResults, changed_scorers, read_results, score_run
+from vaeval_tasks.store.answers import latest
+from vaeval_tasks.store.lock import Writer, writing
+from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.verbs.options import pairs_of, whole
+from vaeval_tasks.verbs.source import run_folder
+
+__all__ = ["ScoredRun", "score"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ScoredRun(Shown):
+    """The scores of a run; those of every response are in the run folder."""
+
+    results: RunResults
+    changes: tuple[str, ...]
+    """Factors that earlier results had from other scorers: the numbers do not compare."""
+
+    def tables(self) -> list[Table]:
+        """Return the tasks, families and the whole of every configuration as a table."""
+        return [
+            Table(
+                name="results",
+                title=f"Scores, 0 to 100, with 95 % intervals ({self.results.methodology or 'no task was scored'})",
+                columns=("config", "task", "score", "low", "high", "n", "missing", "unjudged", "reason"),
+                rows=tuple(self._rows()),
+                digits={"score": 2, "low": 1, "high": 1},
+                notes=self.changes,
+            )
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the object that ``vaeval score --json`` prints."""
+        return self.results.to_json()
+
+    def parts(self) -> dict[str, list[Mapping[str, Any]]]:
+        """Return every task, family and the whole of every configuration as a row."""
+        return {"rows": self._rows()}
+
+    def _rows(self) -> list[Mapping[str, Any]]:
+        rows: list[Mapping[str, Any]] = []
+        for config, found in self.results.configs.items():
+            for task, result in found.tasks.items():
+                scores, whole_score = result.scores, result.scores.unrounded
+                rows.append(
+                    {
+                        "config": config,
+                        "task": task,
+                        "score": scores.score,
+                        "low": whole_score.low if whole_score else None,
+                        "high": whole_score.high if whole_score else None,
+                        "n": scores.n,
+                        "missing": scores.missing,
+                        "unjudged": scores.unjudged,
+                        "reason": scores.reason,
+                    }
+                )
+            for name, group in found.groups.items():
+                row = {"score": group.value, "low": group.low, "high": group.high, "reason": group.reason}
+                rows.append({"config": config, "task": name, **row})
+        return rows
+
+
+def score(
+    run: str | os.PathLike[str] | RunDir,
+    *,
+    profile: str = "reference",
+    scorer: Mapping[str, str] | None = None,
+    judge_url: str | None = None,
+    judge_model: str | None = None,
+    judge_prompts: str | os.PathLike[str] | None = None,
+    utmos_path: str | os.PathLike[str] | None = None,
+    asr_model: str | os.PathLike[str] | None = None,
+    speaker_path: str | os.PathLike[str] | None = None,
+    emotion_path: str | os.PathLike[str] | None = None,
+    device: str | None = None,
+    seed: int = 0,
+    progress: bool = True,
+) -> ScoredRun:
+    """Score the responses of a run again, without the model, as ``vaeval score`` does.
+
+    What was scored by the same scorers is not scored again.
+
+    Example::
+
+        vaeval.score("run", profile="offline").to_pandas()
+
+    Args:
+        run: the run folder.
+        profile: ``reference`` or ``offline``.
+        scorer: scorers of your own by role: ``{"speech": "package.module:Class"}``.
+        judge_url: an OpenAI-compatible endpoint.
+        judge_model: the judge's name there.
+        judge_prompts: a folder with another set of judge prompts.
+        utmos_path: UTMOS22 weights.
+        asr_model: the recogniser, by name or path.
+        speaker_path: speaker encoder weights.
+        emotion_path: emotion recogniser weights.
+        device: where scorers run, such as ``cpu`` or ``cuda:0``.
+        seed: of the bootstrap.
+        progress: show bars on a terminal or in a notebook.
+
+    Raises:
+        InputError: there are no responses, or an option does not go with the profile.
+        UnknownNameError: there is no such profile, role or scorer.
+        MissingWeightsError: a scorer's weights are absent.
+        ServiceError: the judge cannot be reached; the scores made until then are kept.
+        RunBusyError: another process scores this run.
+    """
+    folder, seed = run_folder(run), whole("seed", seed, 0)
+    own = {str(role): str(name) for role, name in pairs_of("scorer", scorer)}
+    for role in own:
+        if role not in ROLES:
+            raise UnknownNameError("role", role, ROLES, where="scorer")
+    given = {
+        "judge_url": judge_url,
+        "judge_model": judge_model,
+        "judge_prompts": judge_prompts,
+        "utmos_path": utmos_path,
+        "asr_model": asr_model,
+        "speaker_path": speaker_path,
+        "emotion_path": emotion_path,
+        "device": device,
+    }
+    named: dict[str, Any] = {name: os.fspath(value) for name, value in given.items() if value is not None}
+    with progress_shown(progress), writing(folder.root, Writer.score):
+        responses = latest(folder.responses())
+        if not responses:
+            said = "there are no responses; make some with vaeval lm-eval or vaeval generate"
+            raise InputError(said, path=folder.root)
+        before = read_results(folder)
+        try:
+            scorers = profiles.load_scorers(profile, **named, **own)
+        except InputError as error:
+            raise InputError(f"{error}; give --judge-url URL, or --profile offline") from None
+        made = score_run(folder, responses, scorers, seed=seed)
+        return ScoredRun(results=read_results(folder), changes=tuple(changed_scorers(before, made)))
