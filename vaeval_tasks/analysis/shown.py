@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -81,8 +82,8 @@ class Shown:
         if not tables:
             return f"{type(self).__name__}: nothing"
         first, *others = tables
-        more = [f"… and the tables {', '.join(table.name for table in others)}"] if others else []
-        return "\n".join(_clipped(line, WIDTH) for line in [*_lines(first), *more])
+        more = _wrapped(f"… and the tables {', '.join(table.name for table in others)}") if others else []
+        return "\n".join([*_lines(first), *more])
 
     def _repr_html_(self) -> str:
         return "<div>" + "\n".join(map(_html, self.tables())) + "</div>"
@@ -102,6 +103,10 @@ def _clipped(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(_printable(text), WIDTH, max_lines=4, placeholder=" …", subsequent_indent="  ") or [""]
+
+
 def _lines(table: Table) -> list[str]:
     """Return a table in few lines of few columns: what does not fit is counted."""
     cells = [[_clipped(_printable(cell), _CELL) for cell in row] for row in table.cells()[:_ROWS]]
@@ -110,16 +115,18 @@ def _lines(table: Table) -> list[str]:
     right = _numeric(table)
 
     def line(row: Sequence[str]) -> str:
-        return "  ".join(row[i].rjust(widths[i]) if right[i] else row[i].ljust(widths[i]) for i in fitting)
+        padded = (row[i].rjust(widths[i]) if right[i] else row[i].ljust(widths[i]) for i in fitting)
+        return "  ".join(padded).rstrip()
 
     hidden = table.columns[len(fitting) :]
     left_out = [
         *([f"… and {len(table.rows) - _ROWS} more rows"] if len(table.rows) > _ROWS else []),
         *([f"… and the columns {', '.join(hidden)}"] if hidden else []),
+        *(f"note: {note}" for note in table.notes[:_NOTES]),
+        *([f"… and {len(table.notes) - _NOTES} more notes"] if len(table.notes) > _NOTES else []),
     ]
-    notes = [f"note: {_printable(note)}" for note in table.notes[:_NOTES]]
     head = [line(table.columns), line(["-" * width for width in widths])] if table.rows else []
-    return [_printable(table.title), *head, *map(line, cells), *left_out, *notes]
+    return [*_wrapped(table.title), *head, *map(line, cells), *(part for text in left_out for part in _wrapped(text))]
 
 
 def _numeric(table: Table) -> list[bool]:

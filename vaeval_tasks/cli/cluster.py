@@ -8,8 +8,6 @@ from typing import Any
 import click
 
 from vaeval_tasks.cli.sources import (
-from vaeval_tasks.progress import progress_bar
-from vaeval_tasks.verbs.options import MOST_DRAWS
     emit,
     level_option,
     output_options,
@@ -18,6 +16,8 @@ from vaeval_tasks.verbs.options import MOST_DRAWS
     source_of,
     source_options,
 )
+from vaeval_tasks.progress import progress_bar
+from vaeval_tasks.verbs.options import MOST_DRAWS
 
 __all__ = ["cluster"]
 

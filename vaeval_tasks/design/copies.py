@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
@@ -30,7 +30,7 @@ def noisy(clip: Clip, seed: int) -> Clip:
 
 
 def make_copies(
-    run: RunDir, copies: Iterable[WorseCopy], responses: Mapping[tuple[str, str], Response]
+    run: RunDir, copies: Collection[WorseCopy], responses: Mapping[tuple[str, str], Response]
 ) -> list[Response]:
     """Write the worse copies' audio into the run and log each as a response of its ``check/…`` configuration.
 

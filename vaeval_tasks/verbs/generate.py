@@ -9,9 +9,9 @@ from typing import Any, Literal, overload
 
 from vaeval_tasks.analysis.shown import Shown
 from vaeval_tasks.analysis.table import Table
-from vaeval_tasks.generate.plan import Share, make_plan, parse_sessions, settle_configs
-from vaeval_tasks.generate.progress import AskingOutcome
-from vaeval_tasks.generate.runner import generate_study, stopped_error
+from vaeval_tasks.asking.plan import Share, make_plan, parse_sessions, settle_configs
+from vaeval_tasks.asking.progress import AskingOutcome
+from vaeval_tasks.asking.runner import generate_study, stopped_error
 from vaeval_tasks.models.configs import select, unique
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import ModelConfig

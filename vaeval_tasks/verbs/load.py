@@ -15,6 +15,7 @@ from vaeval_tasks.analysis.load.source import Source
 from vaeval_tasks.analysis.mos.opinions import MosTable, load_mos
 from vaeval_tasks.analysis.shown import Shown
 from vaeval_tasks.analysis.table import Table
+from vaeval_tasks.stats import Comparisons
 from vaeval_tasks.verbs.options import member
 from vaeval_tasks.verbs.source import Columns, Data, Scores, Where, source_of
 
@@ -128,8 +129,7 @@ def load(
         any_rubric=any_rubric,
         raters=raters,
     )
-    found = load_mos(read) if (wanted or _kind(read)) is RatingKind.mos else load_ratings(read)
-    return _loaded(found, read)
+    return _loaded(load_mos(read) if (wanted or _kind(read)) is RatingKind.mos else load_ratings(read))
 
 
 def _kind(source: Source) -> RatingKind:
@@ -140,21 +140,21 @@ def _kind(source: Source) -> RatingKind:
     return RatingKind.mos if source.has(sheet, "config") and not compared else RatingKind.ratings
 
 
-def _loaded(found: Ratings | MosTable, source: Source) -> LoadedData:
-    compared = isinstance(found, Ratings)
-    raters = not compared or found.has_raters
-    prompts = not compared or found.has_prompts
+def _loaded(found: Ratings | MosTable) -> LoadedData:
+    raters, prompts = True, True
     notes = []
-    if not raters or not prompts:
-        missing = " and ".join(["raters"] * (not raters) + ["prompts"] * (not prompts))
-        notes.append(f"{missing} are not named: intervals cannot be clustered by them, agreement cannot be told")
-    if compared and found.side_note:
-        notes.append(found.side_note)
+    if isinstance(found, Ratings):
+        raters, prompts = found.has_raters, found.has_prompts
+        if missing := [what for what, named in (("raters", raters), ("prompts", prompts)) if not named]:
+            told = " and ".join(missing)
+            notes.append(f"{told} are not named: intervals cannot be clustered by them, agreement cannot be told")
+        if found.side_note:
+            notes.append(found.side_note)
     if left_out := found.rows_read - found.rows_kept:
         notes.append(f"{left_out} of {found.rows_read} rows are left out, as the options or the quality rules say")
     return LoadedData(
         path=found.path,
-        kind=RatingKind.ratings if compared else RatingKind.mos,
+        kind=RatingKind.ratings if isinstance(found, Ratings) else RatingKind.mos,
         entities=found.data.entities,
         level=default_level(found.data.entities, found.configs),
         rubrics=tuple(_count(found, code, raters=raters, prompts=prompts) for code in range(len(found.data.rubrics))),
@@ -164,21 +164,19 @@ def _loaded(found: Ratings | MosTable, source: Source) -> LoadedData:
 
 
 def _count(found: Ratings | MosTable, code: int, *, raters: bool, prompts: bool) -> RubricCount:
-    rows = found.data.rubric == code
-    rater, prompt, score = (
-        np.asarray(column)[rows] for column in (found.data.rater, found.data.prompt, found.data.score)
-    )
-    if isinstance(found, Ratings):
-        weight, entities = found.data.weight[rows], (found.data.a[rows], found.data.b[rows])
-        score = np.abs(score)
+    data = found.data
+    rows = data.rubric == code
+    score = np.asarray(data.score)[rows]
+    if isinstance(data, Comparisons):  # whose sign tells the side only
+        weight, entities, score = data.weight[rows], np.append(data.a[rows], data.b[rows]), np.abs(score)
     else:
-        weight, entities = np.ones(len(score)), (found.data.entity[rows],)
+        weight, entities = np.ones(len(score)), data.entity[rows]
     n = float(weight.sum())
     return RubricCount(
-        rubric=found.data.rubrics[code],
-        n_entities=len(np.unique(np.concatenate(entities))),
+        rubric=data.rubrics[code],
+        n_entities=len(np.unique(entities)),
         n_ratings=int(n) if n.is_integer() else n,
-        n_raters=len(np.unique(rater)) if raters else None,
-        n_prompts=len(np.unique(prompt)) if prompts else None,
+        n_raters=len(np.unique(data.rater[rows])) if raters else None,
+        n_prompts=len(np.unique(data.prompt[rows])) if prompts else None,
         mean=float((score * weight).sum() / n),
     )

@@ -76,7 +76,9 @@ def names_of(option: str, value: str | Iterable[str] | None) -> tuple[str, ...]:
     return names
 
 
-def pairs_of(option: str, value: Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None) -> list[tuple[Any, Any]]:
+def pairs_of(
+    option: str, value: Mapping[Any, Any] | Iterable[tuple[Any, Any]] | None, example: str = "{'name': 'value'}"
+) -> list[tuple[Any, Any]]:
     """Return what a mapping, or a list of pairs, says.
 
     Raises:
@@ -87,5 +89,5 @@ def pairs_of(option: str, value: Mapping[Any, Any] | Iterable[tuple[Any, Any]] |
     pairs = list(value.items()) if isinstance(value, Mapping) else value
     listed = None if isinstance(pairs, str) or not isinstance(pairs, Iterable) else list(pairs)
     if listed is None or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in listed):
-        raise InputError(f"{option}: expected a mapping such as {{'name': 'value'}}, got {value!r}")
+        raise InputError(f"{option}: expected something such as {example}, got {value!r}")
     return [(first, second) for first, second in listed]

@@ -72,7 +72,7 @@ def rank(
         UnknownNameError: there is no such option value, rubric, column or entity.
         EstimationError: the ratings have no finite ranking; the message says why.
     """
-    pairs = pairs_of("difference", [difference] if _is_one(difference) else difference)  # type: ignore[list-item]
+    pairs = pairs_of("difference", [difference] if _is_one(difference) else difference, "[('a', 'b')]")  # type: ignore[list-item]
     settings = RankSettings(
         engine=member("engine", engine, Engine),
         ci=member("ci", ci, Ci),

@@ -16,8 +16,8 @@ from vaeval_tasks.verbs.options import member, pairs_of
 __all__ = ["RATER_KINDS", "Columns", "Data", "Scores", "Where", "rater_kind", "run_folder", "source_of"]
 
 Data: TypeAlias = Any
-"""A pandas or polars frame or another that speaks Arrow; an Arrow table; a mapping of a column's name to its cells; a list of
-mappings; the path of a file; a run folder (its path, or a ``RunDir``)."""
+"""A pandas or polars frame or another that speaks Arrow; an Arrow table; a mapping of a column's name to its cells; a
+list of mappings; the path of a file; a run folder (its path, or a ``RunDir``)."""
 Columns: TypeAlias = Mapping[str, str]
 """Our name to theirs: ``{"a": "left", "score": "rating"}``."""
 Scores: TypeAlias = Mapping[Any, int | float | str]

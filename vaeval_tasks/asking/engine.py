@@ -14,12 +14,12 @@ from typing import Self
 
 from vaeval_tasks.errors import InputError, VaevalError, fault
 from vaeval_tasks.files import sha256_file
-from vaeval_tasks.generate.dialogue import Asked, KeptAs, hold, in_process
-from vaeval_tasks.generate.ledger import NO_ROOM, Ledger, UnwritableError
-from vaeval_tasks.generate.pending import AskingPlan
-from vaeval_tasks.generate.progress import FOLLOWED
-from vaeval_tasks.generate.store import Store
-from vaeval_tasks.generate.unit import AskingUnit
+from vaeval_tasks.asking.dialogue import Asked, KeptAs, hold, in_process
+from vaeval_tasks.asking.ledger import NO_ROOM, Ledger, UnwritableError
+from vaeval_tasks.asking.pending import AskingPlan
+from vaeval_tasks.asking.progress import FOLLOWED
+from vaeval_tasks.asking.store import Store
+from vaeval_tasks.asking.unit import AskingUnit
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.protocol import Reply, SpeechModel
 from vaeval_tasks.models.providers import create_model
@@ -49,7 +49,7 @@ class Asking:
             response = await asking.answer(unit)
 
     Args:
-        ledger: the run folder, see :func:`vaeval_tasks.generate.ledger.open_for_asking`.
+        ledger: the run folder, see :func:`vaeval_tasks.asking.ledger.open_for_asking`.
         open_system: makes an adapter ready.
         recall: finds answers that exist already.
         clock: measures waits and time limits.

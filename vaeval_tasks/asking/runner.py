@@ -8,12 +8,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from vaeval_tasks.errors import ServiceError
-from vaeval_tasks.generate.engine import Asking, Open, Recall
-from vaeval_tasks.generate.ledger import Ledger, open_for_asking
-from vaeval_tasks.generate.pending import AskingPlan, keep_configs, make_plan, settle_configs
-from vaeval_tasks.generate.processes import ask_in_processes
-from vaeval_tasks.generate.progress import AskingOutcome, AskingProgress
-from vaeval_tasks.generate.ranks import wait_for_all, world_size
+from vaeval_tasks.asking.engine import Asking, Open, Recall
+from vaeval_tasks.asking.ledger import Ledger, open_for_asking
+from vaeval_tasks.asking.pending import AskingPlan, keep_configs, make_plan, settle_configs
+from vaeval_tasks.asking.processes import ask_in_processes
+from vaeval_tasks.asking.progress import AskingOutcome, AskingProgress
+from vaeval_tasks.asking.ranks import wait_for_all, world_size
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.providers import check_access, create_model
 from vaeval_tasks.store.run import RunDir
@@ -39,8 +39,8 @@ def generate(
     A kill at any moment loses only what was being asked: what is in the log is never asked for again.
 
     Args:
-        ledger: the run folder, see :func:`vaeval_tasks.generate.ledger.open_for_asking`.
-        plan: what to ask; of a study see :func:`vaeval_tasks.generate.pending.make_plan`.
+        ledger: the run folder, see :func:`vaeval_tasks.asking.ledger.open_for_asking`.
+        plan: what to ask; of a study see :func:`vaeval_tasks.asking.pending.make_plan`.
         open_system: makes the adapter of a configuration ready; for several processes a function of a module.
         recall: finds answers that exist already; for one process.
         clock: measures waits and time limits.
@@ -108,7 +108,7 @@ def generate_study(
     Args:
         run: the run folder with its prompts.
         configs: the configurations; by default those that the run has used before.
-        limits: sessions at once per provider, see :func:`vaeval_tasks.generate.pending.parse_sessions`.
+        limits: sessions at once per provider, see :func:`vaeval_tasks.asking.pending.parse_sessions`.
         limit: only the first so many prompts.
         retry_failed: ask again for responses that timed out or failed.
         seed: of local sampling.

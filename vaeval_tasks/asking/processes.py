@@ -16,9 +16,9 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, cast
 
 from vaeval_tasks.errors import InputError, VaevalError
-from vaeval_tasks.generate.engine import Asking, Open
-from vaeval_tasks.generate.ledger import Ledger
-from vaeval_tasks.generate.pending import AskingPlan
+from vaeval_tasks.asking.engine import Asking, Open
+from vaeval_tasks.asking.ledger import Ledger
+from vaeval_tasks.asking.pending import AskingPlan
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.store.lock import Writer, writing
 from vaeval_tasks.store.run import RunDir
@@ -42,7 +42,7 @@ def ask_in_processes(
         open_system: makes an adapter ready; a function of a module.
 
     Returns:
-        The configurations that were stopped, as :meth:`vaeval_tasks.generate.engine.Asking.answer_all` does.
+        The configurations that were stopped, as :meth:`vaeval_tasks.asking.engine.Asking.answer_all` does.
 
     Raises:
         InputError: the disk is full or cannot be written.

@@ -10,10 +10,10 @@ or awaits units one by one in a loop of its own (:class:`Asking`)::
 
 from __future__ import annotations
 
-from vaeval_tasks.generate.engine import Asking
-from vaeval_tasks.generate.ledger import Ledger, open_for_asking
-from vaeval_tasks.generate.pending import AskingPlan, make_plan
-from vaeval_tasks.generate.runner import generate, generate_study
-from vaeval_tasks.generate.unit import AskingUnit
+from vaeval_tasks.asking.engine import Asking
+from vaeval_tasks.asking.ledger import Ledger, open_for_asking
+from vaeval_tasks.asking.pending import AskingPlan, make_plan
+from vaeval_tasks.asking.runner import generate, generate_study
+from vaeval_tasks.asking.unit import AskingUnit
 
 __all__ = ["Asking", "AskingPlan", "AskingUnit", "Ledger", "generate", "generate_study", "make_plan", "open_for_asking"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vaeval_tasks.generate.kept import file_name
+from vaeval_tasks.asking.kept import file_name
 from vaeval_tasks.models.protocol import Turn
 from vaeval_tasks.store.schema import Item, ModelConfig, slug
 
