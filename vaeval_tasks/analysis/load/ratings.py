@@ -39,9 +39,9 @@ class Ratings:
     rater_info: dict[str, Rater] = field(default_factory=dict)
     side_note: str = ""
     """Why the side effect cannot be looked at, empty if it can."""
-    rows_read: int
-    rows_kept: int
-    """Rows of the source, and those of them that were taken as ratings."""
+    rows_read: int = 0
+    rows_kept: int = 0
+    """Rows of the source, and those of them that were taken as ratings; 0 where none was read."""
 
     @property
     def has_raters(self) -> bool:
