@@ -29,7 +29,7 @@ FRAMES = {
     "polars": pl.DataFrame,
     "polars, categories": lambda rows: pl.DataFrame(rows).with_columns(pl.col(pl.String).cast(pl.Categorical)),
     "arrow": pa.Table.from_pylist,
-    "arrow, batch": lambda rows: pa.RecordBatch.from_pylist(rows),
+    "arrow, batch": pa.RecordBatch.from_pylist,
     "columns": lambda rows: {name: [row[name] for row in rows] for name in rows[0]},
     "arrays": lambda rows: {name: np.array([row[name] for row in rows]) for name in rows[0]},
     "series": lambda rows: {name: pd.Series([row[name] for row in rows]) for name in rows[0]},
@@ -137,5 +137,6 @@ def test_every_option_of_the_verb_is_one_of_the_function(verb: str) -> None:
     ours = {{"own": "scorer"}.get(str(p.name), str(p.name)): p for p in command.params}
     assert set(ours) - ONLY_PRINTING == set(parameters) - {"source", "run", "progress", "out"}
     for name in set(ours) & set(parameters) - ONLY_PRINTING:
-        default = ours[name].get_default(click.Context(command))
-        assert (default or None) == (parameters[name].default or None), name
+        default = ours[name].default  # click has a mark of its own where there is none
+        plain_default = default if isinstance(default, str | int | float) else None
+        assert (plain_default or None) == (parameters[name].default or None), name

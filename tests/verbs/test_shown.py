@@ -71,7 +71,9 @@ def test_many_rows_are_counted_not_printed() -> None:
 def test_html_shows_names_as_text() -> None:
     for verb, found in results(EVIL).items():
         tags = Tags(found._repr_html_())
-        assert {tag for tag, _ in tags.seen} <= {"div", "table", "caption", "thead", "tbody", "tr", "th", "td", "p"}, verb
+        assert {tag for tag, _ in tags.seen} <= {"div", "table", "caption", "thead", "tbody", "tr", "th", "td", "p"}, (
+            verb
+        )
         if verb != "agree":  # which names no system
             assert "<script>alert(1)</script>" in tags.text
 
