@@ -14,6 +14,7 @@ MODULES = sorted(path for path in ROOT.rglob("*.py"))
 
 NAMED_AFTER = {
     "cli": "a module of the command line bears the name of its verb, whatever room does the work",
+    "verbs": "a module of the Python door bears the name of its function, which is that of the verb",
     "testing": "a fake bears the name of the adapter or client that it stands in for",
 }
 """Folders whose modules take their names from elsewhere, with the reason; any other file name stands once."""

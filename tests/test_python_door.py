@@ -84,7 +84,7 @@ def test_a_type_checker_sees_the_signatures(tmp_path: Path, repository: Path) ->
     ]
     said = subprocess.run(command, capture_output=True, text=True, cwd=repository, check=False).stdout
     assert 'use.py:3: note: Revealed type is "vaeval_tasks.analysis.rank.board.Board"' in said
-    assert 'use.py:4: note: Revealed type is "tuple[vaeval_tasks.asking.plan.Share, ...]"' in said
+    assert 'use.py:4: note: Revealed type is "tuple[vaeval_tasks.asking.pending.Share, ...]"' in said
     assert 'use.py:5: note: Revealed type is "int"' in said
     assert 'use.py:6: error: Unexpected keyword argument "cj"' in said
     assert "use.py:7: error" in said

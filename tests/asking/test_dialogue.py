@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from vaeval_tasks.errors import InputError, ServiceError
 from vaeval_tasks.asking.dialogue import Asked, KeptAs, hold
 from vaeval_tasks.asking.unit import AskingUnit
+from vaeval_tasks.errors import InputError, ServiceError
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.protocol import Reply, Retry, Turn
 from vaeval_tasks.store.schema import ModelConfig, ResponseStatus

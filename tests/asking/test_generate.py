@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from vaeval_tasks.audio import Clip, read_audio, write_wav
-from vaeval_tasks.cli import main
-from vaeval_tasks.files import sha256_file
 from vaeval_tasks.asking.ledger import open_for_asking
 from vaeval_tasks.asking.pending import make_plan
 from vaeval_tasks.asking.runner import generate
+from vaeval_tasks.audio import Clip, read_audio, write_wav
+from vaeval_tasks.cli import main
+from vaeval_tasks.files import sha256_file
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.configs import published, write_configs
 from vaeval_tasks.store.run import RunDir

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from vaeval_tasks.cli.generate import generate as command
 from vaeval_tasks.asking.pending import make_plan
+from vaeval_tasks.cli.generate import generate as command
 from vaeval_tasks.models.configs import published
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.testing.server import KEY

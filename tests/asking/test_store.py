@@ -9,12 +9,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from vaeval_tasks.audio import Clip
-from vaeval_tasks.errors import InputError
 from vaeval_tasks.asking.dialogue import Asked, KeptAs
 from vaeval_tasks.asking.ledger import Ledger
 from vaeval_tasks.asking.store import Store
 from vaeval_tasks.asking.unit import AskingUnit
+from vaeval_tasks.audio import Clip
+from vaeval_tasks.errors import InputError
 from vaeval_tasks.models.protocol import Reply
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import ModelConfig, Response, ResponseStatus

@@ -28,10 +28,10 @@ sys.path[:0] = [str(TESTS), str(TESTS.parent), str(TESTS / "benchmarks")]
 
 from replay import CASES, CONFIGS  # noqa: E402
 
-from vaeval_tasks.audio import Clip, wav_bytes  # noqa: E402
 from vaeval_tasks.asking.ledger import open_for_asking  # noqa: E402
 from vaeval_tasks.asking.pending import make_plan  # noqa: E402
 from vaeval_tasks.asking.runner import generate  # noqa: E402
+from vaeval_tasks.audio import Clip, wav_bytes  # noqa: E402
 from vaeval_tasks.models.configs import published  # noqa: E402
 from vaeval_tasks.store.run import RunDir  # noqa: E402
 from vaeval_tasks.store.schema import Prompt  # noqa: E402

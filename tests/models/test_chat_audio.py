@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vaeval_tasks.asking.kept import exchange_line
 from vaeval_tasks.audio import Clip, read_audio, wav_bytes, write_wav
 from vaeval_tasks.errors import InputError, ServiceError, UnknownNameError
-from vaeval_tasks.asking.kept import exchange_line
 from vaeval_tasks.models.adapters.chat_audio import ChatAudio
 from vaeval_tasks.models.adapters.chat_reply import add_sound, read_completion
 from vaeval_tasks.models.clock import Clock

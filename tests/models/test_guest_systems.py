@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from vaeval_tasks.audio import Clip
-from vaeval_tasks.errors import InputError, PluginError, ServiceError, UnknownNameError, VaevalError
 from vaeval_tasks.asking.dialogue import Asked, KeptAs, hold
 from vaeval_tasks.asking.unit import AskingUnit
+from vaeval_tasks.audio import Clip
+from vaeval_tasks.errors import InputError, PluginError, ServiceError, UnknownNameError, VaevalError
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.configs import load_configs
 from vaeval_tasks.models.guest_systems import GuestModel, wrap

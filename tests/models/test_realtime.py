@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from vaeval_tasks.errors import InputError, ServiceError
 from vaeval_tasks.asking.kept import exchange_line
+from vaeval_tasks.errors import InputError, ServiceError
 from vaeval_tasks.models.adapters.openai_realtime import OpenAIRealtime
 from vaeval_tasks.models.adapters.realtime import differences
 from vaeval_tasks.models.adapters.xai_realtime import XaiRealtime

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas
     import pyarrow
 
-__all__ = ["Shown"]
+__all__ = ["ShownResult"]
 
 WIDTH = 80
 """Columns of a ``repr``."""
@@ -22,7 +22,7 @@ _ROWS, _HTML_ROWS, _NOTES, _CELL = 20, 200, 3, 30
 _FIGURE = '<table style="border-collapse:collapse"><caption style="text-align:left">{}</caption>'
 
 
-class Shown:
+class ShownResult:
     """A result of a verb: a table to look at, plain values to keep, rows to go on with.
 
     A result says what it is in two ways: :meth:`tables`, as the verb prints it, and :meth:`to_json`, the object that

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from vaeval_tasks.errors import ServiceError, VaevalError, fault
 from vaeval_tasks.asking.unit import AskingUnit
+from vaeval_tasks.errors import ServiceError, VaevalError, fault
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.protocol import Conversation, Reply, SpeechModel, Turn, TurnRole
 from vaeval_tasks.models.providers import PROVIDERS

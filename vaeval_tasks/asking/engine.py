@@ -12,14 +12,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from vaeval_tasks.errors import InputError, VaevalError, fault
-from vaeval_tasks.files import sha256_file
+from vaeval_tasks.asking.asking_progress import FOLLOWED
 from vaeval_tasks.asking.dialogue import Asked, KeptAs, hold, in_process
 from vaeval_tasks.asking.ledger import NO_ROOM, Ledger, UnwritableError
 from vaeval_tasks.asking.pending import AskingPlan
-from vaeval_tasks.asking.progress import FOLLOWED
 from vaeval_tasks.asking.store import Store
 from vaeval_tasks.asking.unit import AskingUnit
+from vaeval_tasks.errors import InputError, VaevalError, fault
+from vaeval_tasks.files import sha256_file
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.protocol import Reply, SpeechModel
 from vaeval_tasks.models.providers import create_model

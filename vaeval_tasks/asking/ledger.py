@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from vaeval_tasks.errors import InputError
 from vaeval_tasks.asking.ranks import rank
+from vaeval_tasks.errors import InputError
 from vaeval_tasks.store.lock import Writer, writing
 from vaeval_tasks.store.log import append_jsonl, append_lines
 from vaeval_tasks.store.run import RunDir

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from vaeval_tasks.errors import InputError
 from vaeval_tasks.asking.unit import AskingUnit
+from vaeval_tasks.errors import InputError
 from vaeval_tasks.models.configs import load_configs, write_configs
 from vaeval_tasks.models.protocol import Turn, TurnRole
 from vaeval_tasks.models.providers import provider

@@ -15,10 +15,10 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from typing import Any, cast
 
-from vaeval_tasks.errors import InputError, VaevalError
 from vaeval_tasks.asking.engine import Asking, Open
 from vaeval_tasks.asking.ledger import Ledger
 from vaeval_tasks.asking.pending import AskingPlan
+from vaeval_tasks.errors import InputError, VaevalError
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.store.lock import Writer, writing
 from vaeval_tasks.store.run import RunDir

@@ -7,13 +7,13 @@ from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from vaeval_tasks.errors import ServiceError
+from vaeval_tasks.asking.asking_progress import AskingOutcome, AskingProgress
 from vaeval_tasks.asking.engine import Asking, Open, Recall
 from vaeval_tasks.asking.ledger import Ledger, open_for_asking
 from vaeval_tasks.asking.pending import AskingPlan, keep_configs, make_plan, settle_configs
 from vaeval_tasks.asking.processes import ask_in_processes
-from vaeval_tasks.asking.progress import AskingOutcome, AskingProgress
 from vaeval_tasks.asking.ranks import wait_for_all, world_size
+from vaeval_tasks.errors import ServiceError
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.providers import check_access, create_model
 from vaeval_tasks.store.run import RunDir

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 from threading import Thread
 
-from vaeval_tasks.errors import fault
 from vaeval_tasks.asking.dialogue import Asked, KeptAs
 from vaeval_tasks.asking.kept import exchange_line, keep_sounds
 from vaeval_tasks.asking.ledger import Entry, Ledger, UnwritableError
 from vaeval_tasks.asking.unit import AskingUnit
+from vaeval_tasks.errors import fault
 from vaeval_tasks.models.protocol import Reply
 from vaeval_tasks.store.schema import Response, ResponseStatus
 from vaeval_tasks.store.tables import from_row, to_row

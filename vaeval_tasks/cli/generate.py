@@ -8,10 +8,8 @@ from typing import Any
 
 import click
 
-from vaeval_tasks.asking.pending import AskingPlan, make_plan, parse_sessions, settle_configs
-from vaeval_tasks.asking.runner import generate_study, stopped_error
-from vaeval_tasks.models.configs import select
-from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.asking.pending import Share
+from vaeval_tasks.verbs.generate import generate as ask
 
 __all__ = ["generate"]
 

@@ -46,10 +46,7 @@ def report(
             raise click.UsageError("--published needs --out FILE.")
         made = board_of_figures(published, title=title)
     else:
-        from vaeval_tasks.report.study_board import ReportSettings, study_board
-        from vaeval_tasks.store.run import RunDir
-
-        folder = RunDir.existing(run or "")
+        folder = run_folder(run or "")
         out = out or folder.root / "site" / "index.html"
         made = board_of_run(folder, title=title, **options)
     made.save(out)

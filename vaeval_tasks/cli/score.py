@@ -8,11 +8,8 @@ from typing import Any
 
 import click
 
-from vaeval_tasks.errors import InputError, UnknownNameError
+from vaeval_tasks.errors import UnknownNameError
 from vaeval_tasks.metrics.guest_scorers import ROLES
-from vaeval_tasks.store.answers import latest
-from vaeval_tasks.store.lock import Writer, writing
-from vaeval_tasks.store.run import RunDir
 
 __all__ = ["score"]
 

@@ -122,10 +122,10 @@ class WhisperRecogniser:
             MissingWeightsError: the weights are not there.
             MissingDependencyError: faster-whisper is not installed.
         """
-        quiet = True if len(clips) == 1 else None  # whoever asks clip by clip shows a bar of their own
+        if len(clips) == 1:  # whoever asks clip by clip shows a bar of their own
+            return [self.hear(clips[0])]
         with ThreadPoolExecutor(self._workers) as pool:
-            heard = pool.map(self.hear, clips)
-            return list(tqdm(heard, total=len(clips), desc="transcripts", unit="clip", disable=quiet))
+            return list(tracked(pool.map(self.hear, clips), "transcripts", "clip", total=len(clips)))
 
     def hear(self, clip: Clip) -> str:
         """Return the transcript of one clip; see :meth:`transcribe`."""

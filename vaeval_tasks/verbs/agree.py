@@ -19,7 +19,7 @@ from vaeval_tasks.analysis.agree.agreement import (
 from vaeval_tasks.analysis.agree.judged import JudgeView, judge_tables, judge_views, load_judged
 from vaeval_tasks.analysis.load.entities import Level, default_level
 from vaeval_tasks.analysis.load.ratings import load_ratings, pick_rubrics
-from vaeval_tasks.analysis.shown import Shown
+from vaeval_tasks.analysis.shown import ShownResult
 from vaeval_tasks.analysis.table import Table
 from vaeval_tasks.errors import EstimationError
 from vaeval_tasks.progress import progress_bar
@@ -31,7 +31,7 @@ __all__ = ["RaterAgreement", "agree"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class RaterAgreement(Shown):
+class RaterAgreement(ShownResult):
     """How far raters agree, and how stable the ranking is."""
 
     rubrics: tuple[RubricAgreement, ...]

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vaeval_tasks.analysis.shown import Shown
+from vaeval_tasks.analysis.shown import ShownResult
 from vaeval_tasks.analysis.table import Table, rank_range
 from vaeval_tasks.files import write_text
 from vaeval_tasks.progress import progress_bar
-from vaeval_tasks.report.board import ReportSettings, study_board
 from vaeval_tasks.report.published import published_board
 from vaeval_tasks.report.records import BoardPage
 from vaeval_tasks.report.render import render
+from vaeval_tasks.report.study_board import ReportSettings, study_board
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.verbs.options import FEWEST_DRAWS, MOST_DRAWS, whole
 from vaeval_tasks.verbs.source import rater_kind, run_folder
@@ -26,7 +26,7 @@ _COLUMNS = ("rubric", "rank", "entity", "elo", "low", "high", "n_ratings", "n_ra
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class DrawnBoard(Shown):
+class DrawnBoard(ShownResult):
     """A board as a page. In a notebook it shows itself; its script runs apart from the notebook's."""
 
     page: BoardPage

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, overload
 
-from vaeval_tasks.analysis.shown import Shown
+from vaeval_tasks.analysis.shown import ShownResult
 from vaeval_tasks.analysis.table import Table
-from vaeval_tasks.asking.plan import Share, make_plan, parse_sessions, settle_configs
-from vaeval_tasks.asking.progress import AskingOutcome
+from vaeval_tasks.asking.asking_progress import AskingOutcome
+from vaeval_tasks.asking.pending import Share, make_plan, parse_sessions, settle_configs
 from vaeval_tasks.asking.runner import generate_study, stopped_error
 from vaeval_tasks.models.configs import select, unique
 from vaeval_tasks.store.run import RunDir
@@ -25,7 +25,7 @@ Sessions = int | str | Mapping[str, int] | Iterable[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class AskedStudy(Shown):
+class AskedStudy(ShownResult):
     """What became of the requests; the responses are in the run folder."""
 
     run: RunDir
@@ -68,7 +68,7 @@ class AskedStudy(Shown):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class AskingForecast(Shown):
+class AskingForecast(ShownResult):
     """What is still to be asked, provider by provider."""
 
     shares: tuple[Share, ...]

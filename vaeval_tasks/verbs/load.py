@@ -13,7 +13,7 @@ from vaeval_tasks.analysis.load.entities import Level, default_level
 from vaeval_tasks.analysis.load.ratings import Ratings, load_ratings
 from vaeval_tasks.analysis.load.source import Source
 from vaeval_tasks.analysis.mos.opinions import MosTable, load_mos
-from vaeval_tasks.analysis.shown import Shown
+from vaeval_tasks.analysis.shown import ShownResult
 from vaeval_tasks.analysis.table import Table
 from vaeval_tasks.stats import Comparisons
 from vaeval_tasks.verbs.options import member
@@ -46,7 +46,7 @@ class RubricCount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class LoadedData(Shown):
+class LoadedData(ShownResult):
     """Ratings that passed every check."""
 
     path: Path

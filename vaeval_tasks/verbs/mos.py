@@ -9,7 +9,7 @@ from typing import Any
 from vaeval_tasks.analysis.load.entities import Level, default_level
 from vaeval_tasks.analysis.load.ratings import pick_rubrics
 from vaeval_tasks.analysis.mos.opinions import load_mos, mos_rows, mos_summaries, mos_table
-from vaeval_tasks.analysis.shown import Shown
+from vaeval_tasks.analysis.shown import ShownResult
 from vaeval_tasks.analysis.table import Table
 from vaeval_tasks.stats import Draws, MosSummary
 from vaeval_tasks.verbs.options import FEWEST_DRAWS, MOST_DRAWS, member, names_of, whole
@@ -19,7 +19,7 @@ __all__ = ["OpinionScores", "mos"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class OpinionScores(Shown):
+class OpinionScores(ShownResult):
     """Mean opinion scores by rubric, best first."""
 
     level: Level

@@ -9,7 +9,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from vaeval_tasks.analysis.shown import Shown
+from vaeval_tasks.analysis.shown import ShownResult
 from vaeval_tasks.analysis.table import Table
 from vaeval_tasks.design import Balance, DesignSettings, balance
 from vaeval_tasks.design.study import Request, design_run
@@ -24,7 +24,7 @@ __all__ = ["PairDesign", "pair"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class PairDesign(Shown):
+class PairDesign(ShownResult):
     """The pairs of a run, and how balanced they are."""
 
     pairs: tuple[Pair, ...]

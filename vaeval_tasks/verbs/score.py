@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from vaeval_tasks.analysis.shown import Shown
+from vaeval_tasks.analysis.shown import ShownResult
 from vaeval_tasks.analysis.table import Table
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.metrics import profiles
-from vaeval_tasks.metrics.guests import ROLES
+from vaeval_tasks.metrics.guest_scorers import ROLES
 from vaeval_tasks.progress import progress_shown
 from vaeval_tasks.scoring.results import RunResults, changed_scorers, read_results, score_run
 from vaeval_tasks.store.answers import latest
@@ -24,7 +24,7 @@ __all__ = ["ScoredRun", "score"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ScoredRun(Shown):
+class ScoredRun(ShownResult):
     """The scores of a run; those of every response are in the run folder."""
 
     results: RunResults

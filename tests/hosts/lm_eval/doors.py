@@ -11,10 +11,10 @@ from types import SimpleNamespace
 
 import harness_fakes
 
-from vaeval_tasks.audio import write_wav
 from vaeval_tasks.asking.ledger import open_for_asking
 from vaeval_tasks.asking.pending import make_plan
 from vaeval_tasks.asking.runner import generate
+from vaeval_tasks.audio import write_wav
 from vaeval_tasks.hosts.lm_eval.model import SpeechLM
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.protocol import Reply, Retry

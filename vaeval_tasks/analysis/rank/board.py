@@ -9,7 +9,7 @@ from typing import Any
 from vaeval_tasks import __version__
 from vaeval_tasks.analysis.load.entities import Level
 from vaeval_tasks.analysis.load.ratings import Ratings, restrict
-from vaeval_tasks.analysis.shown import Shown
+from vaeval_tasks.analysis.shown import ShownResult
 from vaeval_tasks.analysis.table import Table
 from vaeval_tasks.errors import EstimationError
 from vaeval_tasks.stats import (
@@ -79,7 +79,7 @@ class Unranked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Board(Shown):
+class Board(ShownResult):
     """Rows sorted by rubric and rating, the fits behind them, and what could not be computed."""
 
     level: Level

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vaeval_tasks import paths
+from vaeval_tasks.asking.ranks import world_size
 from vaeval_tasks.errors import InputError, ServiceError
 from vaeval_tasks.files import sha256_bytes, sha256_file
-from vaeval_tasks.asking.ranks import world_size
 from vaeval_tasks.hosts.lm_eval.documents import COLUMNS, FIELDS, document
 from vaeval_tasks.hosts.lm_eval.run_settings import HarnessSettings
 from vaeval_tasks.scoring.suite import HUB_DATASET, TASKS, family

@@ -14,10 +14,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vaeval_tasks.errors import InputError
-from vaeval_tasks.files import sha256_bytes
 from vaeval_tasks.asking.ledger import Entry, Ledger
 from vaeval_tasks.asking.ranks import rank
+from vaeval_tasks.errors import InputError
+from vaeval_tasks.files import sha256_bytes
 from vaeval_tasks.hosts.lm_eval.answer import HarnessAnswer
 from vaeval_tasks.hosts.lm_eval.documents import item
 from vaeval_tasks.hosts.lm_eval.run_settings import HarnessSettings, run_folder

@@ -19,8 +19,8 @@ from typing import Any
 import yaml
 
 from vaeval_tasks import paths
-from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.asking.ranks import rank
+from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.hosts.lm_eval.register import MODELS, register
 from vaeval_tasks.hosts.lm_eval.run_settings import SCORING, HarnessSettings, run_folder
 from vaeval_tasks.scoring.results import read_results

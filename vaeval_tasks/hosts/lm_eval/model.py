@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from lm_eval.api.model import LM
 
-from vaeval_tasks.errors import InputError, UnknownNameError
-from vaeval_tasks.files import sha256_bytes
 from vaeval_tasks.asking.dialogue import Asked
 from vaeval_tasks.asking.ledger import Ledger, open_for_asking
 from vaeval_tasks.asking.pending import AskingPlan
 from vaeval_tasks.asking.ranks import group, rank, world_size
 from vaeval_tasks.asking.runner import generate
 from vaeval_tasks.asking.unit import AskingUnit
+from vaeval_tasks.errors import InputError, UnknownNameError
+from vaeval_tasks.files import sha256_bytes
 from vaeval_tasks.hosts.lm_eval.answer import HarnessAnswer
 from vaeval_tasks.hosts.lm_eval.documents import item
 from vaeval_tasks.hosts.lm_eval.run_settings import run_folder

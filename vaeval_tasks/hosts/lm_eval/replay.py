@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from vaeval_tasks.asking.dialogue import Asked
+from vaeval_tasks.asking.unit import AskingUnit
 from vaeval_tasks.audio import read_audio
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.files import sha256_file
-from vaeval_tasks.asking.dialogue import Asked
-from vaeval_tasks.asking.unit import AskingUnit
 from vaeval_tasks.hosts.lm_eval.model import SpeechLM
 from vaeval_tasks.models.protocol import Reply
 from vaeval_tasks.store.answers import latest

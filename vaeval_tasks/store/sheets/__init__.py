@@ -22,6 +22,7 @@ A new kind of file is a row in ``reader.py`` that makes a :class:`Sheet` of its 
 """
 
 from vaeval_tasks.store.sheets.cell_values import flag, real
+from vaeval_tasks.store.sheets.frames import frame_sheet
 from vaeval_tasks.store.sheets.reader import ENDINGS, pasted_sheet, read_sheet
 from vaeval_tasks.store.sheets.sheet import Column, Sheet, SheetRow
 

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from vaeval_tasks.errors import InputError
-from vaeval_tasks.store.sheets.cells import shown
+from vaeval_tasks.store.sheets.cell_values import shown
 from vaeval_tasks.store.sheets.sheet import Sheet
 
 __all__ = ["frame_sheet"]
