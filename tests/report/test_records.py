@@ -109,6 +109,17 @@ def test_a_part_is_computed_once_or_says_why_not(odd: RunDir) -> None:
     assert made.missing["A3"] is not None
 
 
+def test_a_table_without_rows_is_a_table_that_the_run_lacks(odd: RunDir) -> None:
+    """As the export of a study writes it in which nobody left a comment."""
+    for table in ("comments", "mos", "judge_ratings"):
+        odd.write(table, [], made_by="test")
+    study = StudyAnalysis(source=Source(path=odd.root), settings=AnalysisSettings(resamples=20, splits=10))
+    assert study.themes == Lacking(reason="the run has no comments")
+    assert study.mos == Lacking(reason="the run has no MOS ratings")
+    assert dict(study_board(odd, QUICK).left_out)["Comments"] == "The run has no comments."
+    assert study_tables(study).missing["A9"] == Lacking(reason="the run has no comments")
+
+
 def test_a_reason_on_the_page_names_no_place_on_the_machine(odd: RunDir) -> None:
     silent = [Comment(prompt_id="p0", config_id=config("X"), rater_id="r0", text=" ")]
     odd.write("comments", silent, made_by="test")

@@ -74,6 +74,7 @@ from vaeval_tasks.analysis.rank.slices import (
 from vaeval_tasks.analysis.table import Table
 from vaeval_tasks.errors import EstimationError, InputError
 from vaeval_tasks.stats import Draws, Margin, MosSummary, Progress, RankSettings, RubricClusters
+from vaeval_tasks.store.tables import read_parquet_table
 
 __all__ = [
     "AnalysisSettings",
@@ -394,7 +395,8 @@ class StudyAnalysis:
     # Why a part cannot be made, empty if it can
 
     def _has(self, table: str) -> bool:
-        return self.source.run is not None and self.source.run.has(table)
+        run = self.source.run  # an export writes a table for everything it was asked for, also where there is nothing
+        return run is not None and run.has(table) and read_parquet_table(run.path(table)).num_rows > 0
 
     @property
     def _no_prompts(self) -> str:
