@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 
 import click
 import pytest
@@ -34,12 +33,7 @@ def test_an_unknown_verb_is_a_usage_error_with_a_suggestion(capsys: pytest.Captu
 
 
 @pytest.mark.parametrize("code", ["import vaeval_tasks", "from vaeval_tasks.cli import main; main(['--help'])"])
-def test_starting_loads_no_heavy_library_and_is_quick(code: str) -> None:
+def test_starting_loads_no_heavy_library(code: str) -> None:
     probe = f"import sys; {code}; print(sorted(set(sys.modules) & set({HEAVY!r})), file=sys.stderr)"
-    seconds = []
-    for _ in range(3):
-        started = time.perf_counter()
-        done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
-        seconds.append(time.perf_counter() - started)
-        assert done.stderr.strip() == "[]"
-    assert min(seconds) < 0.5
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "[]"

@@ -100,9 +100,7 @@ def _tasks(root: Path, voice: str) -> None:
     click.echo(f"first of 13: {task_line(read_results(RunDir(root.resolve())), FIRST_TASK)}")
     evaluate_quietly("vaeval-offline", model, [GROUP], about)
     click.echo(results_text(read_results(RunDir(root.resolve()))))
-    click.echo(
-        "A smoke sample of three or four items a task, judged by rules: not the benchmark. The offline system is"
-    )
+    click.echo("A smoke sample of three or four items a task, judged by rules: not the benchmark. The offline system")
     click.echo("is small and sees only the text in a picture; low figures are its own.")
 
 
