@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -46,8 +47,10 @@ def ask_in_processes(
 
     Raises:
         InputError: the disk is full or cannot be written.
-        VaevalError: a process ended early.
+        VaevalError: a process ended early, or this is Windows.
     """
+    if sys.platform == "win32":  # its event loop cannot watch a pipe, so nobody could interrupt a process
+        raise VaevalError("--processes: Windows asks in one process only; leave the option out")
     context = get_context("spawn")
     workers: dict[Connection, Any] = {}
     stopped: dict[str, VaevalError] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from contextlib import suppress
 from typing import Any, NoReturn
 
 import click
@@ -105,6 +106,8 @@ def main(args: list[str] | None = None) -> int:
         SystemExit: 1: something the user can fix (told in one line), 2: usage, 130: interrupted, 141: nobody reads
             the output any more.
     """
+    with suppress(AttributeError):  # a name that the terminal's encoding lacks is escaped, as on standard error
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         code = cli.main(args=args, prog_name="vaeval", standalone_mode=False)
         if sys.stdout is not None:

@@ -21,6 +21,7 @@ import json
 import logging
 import os
 import platform
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,7 +31,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from vaeval_tasks.errors import RunBusyError
-from vaeval_tasks.files import naming, network_file_system
+from vaeval_tasks.files import BINARY, naming, network_file_system, read_at
 
 try:
     import fcntl
@@ -99,7 +100,7 @@ def turn(root: Path, name: str) -> Iterator[None]:
     """Wait for a turn at what several writers change, such as ``run.json``, and hold it for the block."""
     path = root / FOLDER / f"{name}.lock"
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | BINARY, 0o644)
     try:
         flock(handle)
         yield
@@ -194,6 +195,8 @@ def _alive(holder: Holder) -> bool:
     """Whether a process of this host that held a lock is still there."""
     if holder.started or Path("/proc/self/stat").exists():
         return _started(holder.pid) == holder.started != ""
+    if sys.platform == "win32":  # there, signal 0 is Ctrl-C
+        return _alive_on_windows(holder.pid)
     try:
         os.kill(holder.pid, 0)
     except ProcessLookupError:
@@ -203,9 +206,25 @@ def _alive(holder: Holder) -> bool:
     return True
 
 
+def _alive_on_windows(pid: int) -> bool:
+    """Whether a process is there, by the system's own calls; one that may not be asked counts as alive."""
+    import ctypes
+
+    kernel = ctypes.WinDLL("kernel32", use_last_error=True)  # type: ignore[attr-defined]
+    kernel.OpenProcess.restype = ctypes.c_void_p
+    process = kernel.OpenProcess(0x00100000, False, pid)  # SYNCHRONIZE
+    if not process:
+        return bool(ctypes.get_last_error() != 87)  # type: ignore[attr-defined]  # 87: there is no such process
+    process = ctypes.c_void_p(process)
+    try:
+        return bool(kernel.WaitForSingleObject(process, 0) == 0x102)  # WAIT_TIMEOUT: it has not ended
+    finally:
+        kernel.CloseHandle(process)
+
+
 def _read(handle: int) -> Holder | None:
     try:
-        said = json.loads(os.pread(handle, 10_000, 0))
+        said = json.loads(read_at(handle, 10_000, 0))
         return Holder(**said)
     except (ValueError, TypeError):  # empty: given back; anything else: not written to its end
         return None
@@ -214,12 +233,13 @@ def _read(handle: int) -> Holder | None:
 def _write(handle: int, holder: Holder | None) -> None:
     os.ftruncate(handle, 0)
     if holder is not None:
-        os.pwrite(handle, (json.dumps(asdict(holder), indent=1) + "\n").encode(), 0)
+        os.lseek(handle, 0, os.SEEK_SET)
+        os.write(handle, (json.dumps(asdict(holder), indent=1) + "\n").encode())
 
 
 def _take(root: Path, path: Path, kind: Writer, job: str) -> _Held:
     with turn(root, "writers"):  # who comes between looking and writing would see half
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | BINARY, 0o644)
         try:
             with naming(path):
                 _enter(handle, root, path, kind, job)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from vaeval_tasks.errors import InputError, VaevalError
-from vaeval_tasks.files import atomic_path, naming, sync_folder
+from vaeval_tasks.files import BINARY, atomic_path, naming, read_at, sync_folder
 from vaeval_tasks.store.lock import flock
 from vaeval_tasks.store.tables import from_row, to_row
 
@@ -99,7 +99,7 @@ def append_lines(path: str | Path, lines: Iterable[str]) -> None:
 def _locked(path: Path) -> Iterator[int]:
     """Open a log for appending, with its lock; again where a repair put another file in its place meanwhile."""
     while True:
-        handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | BINARY, 0o644)
         try:
             flock(handle)
             with suppress(FileNotFoundError):
@@ -113,12 +113,12 @@ def _locked(path: Path) -> Iterator[int]:
 def _close_tail(handle: int, path: Path) -> None:
     """Make the file end with a line feed: end a last line that is whole, move aside one that is not."""
     size = os.lseek(handle, 0, os.SEEK_END)
-    if size == 0 or os.pread(handle, 1, size - 1) == b"\n":
+    if size == 0 or read_at(handle, 1, size - 1) == b"\n":
         return
     start, tail = size, b""
     while start > 0 and b"\n" not in tail:
         start = max(0, start - 65_536)
-        tail = os.pread(handle, size - start, start)
+        tail = read_at(handle, size - start, start)
     tail = tail.rpartition(b"\n")[2]
     if isinstance(_object(tail), dict):  # an editor that leaves out the last line feed
         os.write(handle, b"\n")
