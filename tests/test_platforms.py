@@ -12,7 +12,7 @@ import pytest
 import vaeval_tasks
 from vaeval_tasks import files
 from vaeval_tasks.errors import VaevalError
-from vaeval_tasks.generate.processes import ask_in_processes
+from vaeval_tasks.asking.processes import ask_in_processes
 from vaeval_tasks.store import lock
 from vaeval_tasks.store.lock import Writer, writing
 from vaeval_tasks.store.log import append_jsonl, append_lines, read_jsonl
@@ -30,7 +30,7 @@ ABSENT = {
     "loop": {"add_reader", "add_writer", "add_signal_handler"},
 }
 MODULES = {"fcntl", "grp", "pwd", "resource", "termios", "pty", "tty", "posix", "syslog"}
-GUARDED = {"generate/processes.py: loop.add_reader", "store/lock.py: import fcntl"}
+GUARDED = {"asking/processes.py: loop.add_reader", "store/lock.py: import fcntl"}
 """Where Windows takes another way; each is tested below."""
 
 
@@ -125,7 +125,10 @@ def test_locks_on_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         text = held.replace(f'"pid": {os.getpid()}', f'"pid": {pid}').replace('"job": "', '"job": "x')
         (tmp_path / ".locks" / "generate.json").write_text(text)
         if refused:
-            with pytest.raises(VaevalError, match="another generate is writing here"), writing(tmp_path, Writer.generate):
+            with (
+                pytest.raises(VaevalError, match="another generate is writing here"),
+                writing(tmp_path, Writer.generate),
+            ):
                 pass
         else:
             with writing(tmp_path, Writer.generate):
