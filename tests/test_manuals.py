@@ -20,11 +20,11 @@ from vaeval_tasks.scoring.suite import FAMILIES, GROUP, TASKS
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 HOUSE = REPOSITORY / "vaeval_tasks" / "README.md"
-PAGES = sorted(
-    path.relative_to(REPOSITORY).as_posix()
-    for folder in ("vaeval_tasks", "metrics", "task_configs", ".github")
-    for path in (REPOSITORY / folder).rglob("*.md")
-) + ["README.md"]
+FOLDERS = ("vaeval_tasks", "metrics", "task_configs", ".github")
+PAGES = [
+    "README.md",
+    *sorted(p.relative_to(REPOSITORY).as_posix() for f in FOLDERS for p in (REPOSITORY / f).rglob("*.md")),
+]
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`((?:[A-Z_]+=\S+ )?(?:vaeval|python|torchrun|lm_eval) [^`]+)`")
 
@@ -36,7 +36,7 @@ ASKS = {
 }
 QUICK = {"resamples": "50", "splits": "50", "halves": "10", "studies": "1", "mos_raters": "12"}
 """Fewer draws than the defaults, where an example does not say how many."""
-RUN = ("vaeval_tasks/analysis", "vaeval_tasks/report", "vaeval_tasks/simulate", "vaeval_tasks/store", ".github")
+RUN = ("vaeval_tasks/analysis", "vaeval_tasks/report", "vaeval_tasks/simulate", "vaeval_tasks/store")
 RUN_PAGES = (*(f"{room}/README.md" for room in RUN), "vaeval_tasks/asking/README.md", "vaeval_tasks/prompts/README.md")
 PYTHON = ("vaeval_tasks/metrics/README.md", "vaeval_tasks/hosts/README.md", "vaeval_tasks/store/README.md")
 """Pages whose Python is run here. The others' is run by test_python_door, test_third_party, test_registry,
@@ -99,7 +99,7 @@ def lines_of(manual: str) -> list[Line]:
 
 def check_vaeval(words: list[str]) -> None:
     """Let click read the arguments, without running anything; what stands for more (…) ends them."""
-    words = [word for word in words if word != "…"]
+    words = [word for word in words if word not in ("…", "VERB", "--help")]
     command, name = cli, ""
     while isinstance(command, click.Group) and words and not words[0].startswith("-"):
         name = words.pop(0).rstrip("`,")
@@ -216,7 +216,6 @@ def test_examples_run(
     manual: str, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shutil.copytree(made, tmp_path, dirs_exist_ok=True)
-    manual = ".github/CONTRIBUTING.md" if manual.startswith(".github") else manual
     ran = 0
     for block in blocks(manual, "bash"):
         monkeypatch.chdir(tmp_path)

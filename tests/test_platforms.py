@@ -11,8 +11,8 @@ import pytest
 
 import vaeval_tasks
 from vaeval_tasks import files
-from vaeval_tasks.errors import VaevalError
 from vaeval_tasks.asking.processes import ask_in_processes
+from vaeval_tasks.errors import VaevalError
 from vaeval_tasks.store import lock
 from vaeval_tasks.store.lock import Writer, writing
 from vaeval_tasks.store.log import append_jsonl, append_lines, read_jsonl
@@ -69,7 +69,7 @@ def test_no_file_is_opened_as_text_by_its_handle() -> None:
 
 @pytest.fixture
 def windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What of Windows can be had elsewhere: no flock, no pread, folders and read-only handles that cannot be flushed."""
+    """What of Windows can be had elsewhere: no flock, no pread, folders and read-only handles that are not flushed."""
     opened, flushed = os.open, os.fsync
 
     def no_folder(path, flags, *rest, **more):
@@ -138,5 +138,5 @@ def test_locks_on_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_several_processes_are_refused_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "win32")
-    with pytest.raises(VaevalError, match="^--processes: Windows asks in one process only; leave the option out$"):
+    with pytest.raises(VaevalError, match=r"^--processes: Windows asks in one process only; leave the option out$"):
         ask_in_processes(None, [], clock=None, count=print, open_system=None)
