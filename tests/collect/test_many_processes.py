@@ -94,11 +94,11 @@ def test_a_crash_around_the_commit_leaves_all_or_nothing(any_db: str, run_of: An
     said, rows = crashed(opened, any_db, "before")
     assert rows == 0
     key, body = f"key-{said['token']}", said["body"].encode()
-    reply = worker.answers.submit(database, settings, said["token"], said["rater"], key, body, now=now_ms())
+    reply = worker.submissions.submit(database, settings, said["token"], said["rater"], key, body, now=now_ms())
     assert reply == {"stored": 12, "next": "/task"}  # the lease was still live
     said, rows = crashed(opened, any_db, "after")
     assert rows == 12
     key, body = f"key-{said['token']}", said["body"].encode()
-    again = worker.answers.submit(database, settings, said["token"], said["rater"], key, body, now=now_ms())
+    again = worker.submissions.submit(database, settings, said["token"], said["rater"], key, body, now=now_ms())
     assert again == reply
     assert worker.violations(database) == []

@@ -10,11 +10,11 @@ from vaeval_tasks.store.check import check
 from vaeval_tasks.store.run import RunDir
 
 
-def test_ten_public_prompts_with_sound(tmp_path: Path) -> None:
+def test_eight_public_prompts_with_sound(tmp_path: Path) -> None:
     run = RunDir(tmp_path)
     prompts = write_prompts(run)
     assert run.read("prompts") == prompts
-    assert len(prompts) == 10
+    assert len(prompts) == 8
     assert all(p.public and p.script for p in prompts)
     assert {g for p in prompts for g in p.gates} == {"emotional_appropriateness", "instruction_following", "reasoning"}
     for prompt in prompts:
