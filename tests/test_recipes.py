@@ -86,7 +86,7 @@ def test_add_a_table(shown: dict[str, str], tmp_path: Path, monkeypatch: pytest.
     line = {"ties": lambda study: ties.tie_table(ties.tie_shares(study.ratings))}
     monkeypatch.setattr(study_analysis, "_TABLES", {**study_analysis._TABLES, **line})
     study = tmp_path / "study"
-    main(["simulate", str(study), "--prompts", "20", "--raters", "12", "--mos-raters", "0", "--seed", "3"])
+    main(["simulate", str(study), "--prompts", "20", "--raters", "12", "--mos-raters", "4", "--seed", "3"])
     main(["tables", str(study), "--out", str(tmp_path / "tables"), "--splits", "20", "--resamples", "20"])
     with (tmp_path / "tables" / "ties.csv").open(newline="") as file:
         rows = {row["rubric"]: row for row in csv.DictReader(file)}
