@@ -147,6 +147,22 @@ def test_the_command_line_understands_every_example(manual: str) -> None:
             pytest.fail(f"{manual}: {line.text}: {error}")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("vaeval rnk study", "vaeval rank study --cii iid", "vaeval rank study --ci idd", "vaeval tasks lst"),
+        *("vaeval check A B", "vaeval generate RUN --processes 0", "A=1 vaeval mos x --bye model > y; vaeval demo"),
+        *("vaeval lm-eval --model vaeval-ofline", "vaeval lm-eval --model vaeval --metadata profil=offline"),
+        *("vaeval lm-eval --tasks listening_genral", "torchrun -m vaeval_tasks.cli generat RUN"),
+    ],
+)
+def test_a_wrong_example_is_found(text: str) -> None:
+    words = [vaeval_words(line) for line in commands(text)]
+    assert words[0] is not None
+    with pytest.raises((AssertionError, click.UsageError)):
+        check_vaeval(words[0])
+
+
 def check_python(line: Line) -> None:
     """What is run lies in the repository."""
     for word in line.words[1:]:

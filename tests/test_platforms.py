@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -140,3 +141,13 @@ def test_several_processes_are_refused_on_windows(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(sys, "platform", "win32")
     with pytest.raises(VaevalError, match=r"^--processes: Windows asks in one process only; leave the option out$"):
         ask_in_processes(None, [], clock=None, count=print, open_system=None)
+
+
+def test_a_name_that_the_terminal_cannot_show_is_escaped(tmp_path: Path) -> None:
+    rows = [f"p{i},{a},{b},r{i % 3},{i * i % 5 - 2}" for i in range(6) for a, b in (("Łódź", "y"), ("y", "z"))]
+    rows += [f"p{i},z,Łódź,r{i % 3},{i % 3 - 1}" for i in range(6)]
+    (tmp_path / "t.csv").write_text("\n".join(["prompt,a,b,rater,score", *rows]), "utf-8")
+    environment = {**os.environ, "PYTHONIOENCODING": "cp1252", "PYTHONUTF8": "0"}
+    command = [sys.executable, "-m", "vaeval_tasks.cli", "rank", "t.csv", "--ci", "sandwich"]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, check=True)
+    assert "\\u0141\xf3d\\u017a " in done.stdout.decode("cp1252")
