@@ -6,7 +6,6 @@ import logging
 import shlex
 import sys
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -60,9 +59,7 @@ def _ready(pull: bool | None) -> tuple[str, ...]:
         MissingDependencyError: a package or every voice is missing.
         MissingWeightsError: weights are missing and were not to be fetched.
     """
-    for name in NEEDED:
-        if find_spec(name) is None:
-            raise MissingDependencyError("vaeval demo", name, extra="offline,study")
+    MissingDependencyError.unless_here("vaeval demo", NEEDED, extra="offline,study")
     from vaeval_tasks.models.local.voices import PIPER, installed_voices
     from vaeval_tasks.services import weights
 

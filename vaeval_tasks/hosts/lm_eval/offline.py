@@ -20,8 +20,10 @@ class OfflineLM(SpeechLM):
     """
 
     def __init__(self, *, voice: str = "joe", recogniser: str = RECOGNISERS[0], **common: Any) -> None:
+        config = offline_config(voice, recogniser)
+        check_access(config)
         self._model = OfflineModel()
-        super().__init__(config=offline_config(voice, recogniser), **{"concurrency": 2, **common})
+        super().__init__(config=config, **{"concurrency": 2, **common})
 
     def open(self) -> OfflineModel:
         """Return the system; its parts load when first needed."""
