@@ -14,12 +14,6 @@ from typing import Any, cast
 import click
 
 from vaeval_tasks.cli.sources import FiniteRange
-from vaeval_tasks.collect import serve as server
-from vaeval_tasks.collect.people import identity
-from vaeval_tasks.collect.rules.settings import Settings
-from vaeval_tasks.collect.server_clock import now_ms
-from vaeval_tasks.collect.store import backup as backups
-from vaeval_tasks.collect.store.importer import OnMissing, stored_settings
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.files import write_text
 from vaeval_tasks.simulate import driver, rater_preference
@@ -87,7 +81,6 @@ def serve(
     """
     from vaeval_tasks.collect import serve as server
     from vaeval_tasks.collect.store.importer import OnMissing
-    from vaeval_tasks.collect.store.tables import Study
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)
@@ -122,12 +115,11 @@ def links(run: Path, count: int, url: str, db: str | None) -> None:
 
     Example: vaeval links study --count 20 --url https://study.example.org
     """
-    from vaeval_tasks.collect.clock import now_ms
     from vaeval_tasks.collect.people import identity
     from vaeval_tasks.collect.rules.settings import Settings
     from vaeval_tasks.collect.serve import database_of
+    from vaeval_tasks.collect.server_clock import now_ms
     from vaeval_tasks.collect.store.importer import stored_settings
-    from vaeval_tasks.collect.store.tables import Study
 
     folder = RunDir.existing(run)
     if not folder.has("pairs") or not folder.read("pairs"):
@@ -149,8 +141,8 @@ def links(run: Path, count: int, url: str, db: str | None) -> None:
 @_DB
 def backup(run: Path, db: str | None) -> None:
     """Copy the SQLite databases of a run, checked, to the folder backups beside them. A running server may go on."""
-    from vaeval_tasks.collect.clock import now_ms
     from vaeval_tasks.collect.serve import database_of
+    from vaeval_tasks.collect.server_clock import now_ms
     from vaeval_tasks.collect.store import backup as backups
 
     database = database_of(RunDir.existing(run), db)

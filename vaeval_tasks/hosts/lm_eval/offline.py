@@ -6,6 +6,7 @@ from typing import Any
 
 from vaeval_tasks.hosts.lm_eval.model import SpeechLM
 from vaeval_tasks.models.local.offline_system import RECOGNISERS, OfflineModel, offline_config
+from vaeval_tasks.models.providers import check_access
 
 __all__ = ["OfflineLM"]
 
