@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
 
 __all__ = [
@@ -84,6 +85,17 @@ class MissingDependencyError(VaevalError):
     def __init__(self, feature: str, package: str, *, extra: str | None = None) -> None:
         command = f"pip install 'vaeval[{extra}]'" if extra else f"pip install {package}"
         super().__init__(f"{feature} needs the package {package}. Install it with: {command}")
+
+    @classmethod
+    def unless_here(cls, feature: str, packages: Iterable[str], *, extra: str) -> None:
+        """Look for packages by the names they are imported by, and import none of them.
+
+        Raises:
+            MissingDependencyError: one is not installed.
+        """
+        for package in packages:
+            if find_spec(package) is None:
+                raise cls(feature, package.replace("_", "-"), extra=extra)
 
 
 class MissingWeightsError(VaevalError):

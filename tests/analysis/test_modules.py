@@ -93,7 +93,8 @@ class TestModule:
         folder = paths.metrics_dir() / name
         publish.check_card(folder)
         body = (folder / "README.md").read_text(encoding="utf-8")
-        for section in ("Metric Description", "How to Use", "Inputs", "Output Values", "Values from Popular Papers",
+        kind = re.search(r"^# (\w+) Card for ", body, re.MULTILINE)[1]
+        for section in (f"{kind} Description", "How to Use", "Inputs", "Output Values", "Values from Popular Papers",
                         "Examples", "Limitations and Bias", "Citation", "Further References"):  # fmt: skip
             assert re.search(rf"^##+ {section}$", body, re.MULTILINE), section
         assert "higher is better**" in body

@@ -1,4 +1,7 @@
-"""``vaeval serve``, ``drive``, ``links``, ``backup`` and ``rater``: collect ratings from people."""
+"""``vaeval serve``, ``drive``, ``links``, ``backup`` and ``rater``: collect ratings from people.
+
+The app is imported when a verb runs and not before, so that ``--help`` needs no extra.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,6 @@ from typing import Any, cast
 import click
 
 from vaeval_tasks.cli.sources import FiniteRange
-from vaeval_tasks.collect import serve as server
-from vaeval_tasks.collect.people import identity
-from vaeval_tasks.collect.rules.settings import Settings
-from vaeval_tasks.collect.server_clock import now_ms
-from vaeval_tasks.collect.store import backup as backups
-from vaeval_tasks.collect.store.importer import OnMissing, stored_settings
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.files import write_text
 from vaeval_tasks.simulate import driver, rater_preference
@@ -82,6 +79,9 @@ def serve(
 
     Settings are kept in the database; those not given stay as they were. Example: vaeval serve study --port 8000
     """
+    from vaeval_tasks.collect import serve as server
+    from vaeval_tasks.collect.store.importer import OnMissing
+
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)
     opened = server.open_study(
@@ -115,10 +115,16 @@ def links(run: Path, count: int, url: str, db: str | None) -> None:
 
     Example: vaeval links study --count 20 --url https://study.example.org
     """
+    from vaeval_tasks.collect.people import identity
+    from vaeval_tasks.collect.rules.settings import Settings
+    from vaeval_tasks.collect.serve import database_of
+    from vaeval_tasks.collect.server_clock import now_ms
+    from vaeval_tasks.collect.store.importer import stored_settings
+
     folder = RunDir.existing(run)
     if not folder.has("pairs") or not folder.read("pairs"):
         raise InputError("there is nothing to rate yet; run vaeval generate and vaeval pair first", path=run)
-    database = server.database_of(folder, db, make=True)
+    database = database_of(folder, db, make=True)
     with database.read() as connection:
         found = [s for study in StudyKind if (s := stored_settings(connection, study)) is not None]
     # a link opens both studies of a run: the shorter promise counts
@@ -135,7 +141,11 @@ def links(run: Path, count: int, url: str, db: str | None) -> None:
 @_DB
 def backup(run: Path, db: str | None) -> None:
     """Copy the SQLite databases of a run, checked, to the folder backups beside them. A running server may go on."""
-    database = server.database_of(RunDir.existing(run), db)
+    from vaeval_tasks.collect.serve import database_of
+    from vaeval_tasks.collect.server_clock import now_ms
+    from vaeval_tasks.collect.store import backup as backups
+
+    database = database_of(RunDir.existing(run), db)
     folder = Path(str(database.public.url.database)).parent / "backups"
     for path in backups.backup(database, folder, now=now_ms()):
         click.echo(str(path))
@@ -153,7 +163,10 @@ def rater() -> None:
 @_DB
 def delete(run: Path, rater_id: str, db: str | None) -> None:
     """Delete a rater's personal data (panel id, age, gender); the pseudonymous ratings stay."""
-    database = server.database_of(RunDir.existing(run), db)
+    from vaeval_tasks.collect.people import identity
+    from vaeval_tasks.collect.serve import database_of
+
+    database = database_of(RunDir.existing(run), db)
     identity.delete_person(database, rater_id)
     database.close()
     click.echo(f"{rater_id}: personal data deleted, ratings kept")

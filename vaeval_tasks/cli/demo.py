@@ -6,7 +6,6 @@ import logging
 import shlex
 import sys
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -18,7 +17,7 @@ __all__ = ["demo"]
 
 NEEDED = ("torch", "faster_whisper", "xllamacpp", "rapidocr", "lm_eval")
 """What the demo imports, by way of the offline extra and the base installation."""
-WEIGHTS = ("whisper-tiny.en", "smollm2-135m", "distillmos", "resemblyzer", "piper-joe")
+WEIGHTS = ("whisper-tiny.en", "smollm2-135m", "distillmos", "resemblyzer")
 RECOGNISER = "whisper-tiny.en"
 """Writes the answers down for the consistency score; the profile's own, Whisper base, takes twice as long."""
 VOICES = 4
@@ -60,13 +59,16 @@ def _ready(pull: bool | None) -> tuple[str, ...]:
         MissingDependencyError: a package or every voice is missing.
         MissingWeightsError: weights are missing and were not to be fetched.
     """
-    for name in NEEDED:
-        if find_spec(name) is None:
-            raise MissingDependencyError("vaeval demo", name, extra="offline,study")
+    MissingDependencyError.unless_here("vaeval demo", NEEDED, extra="offline,study")
     from vaeval_tasks.models.local.voices import PIPER, installed_voices
     from vaeval_tasks.services import weights
 
-    wanted = [name for name in WEIGHTS if not weights.here(name)]
+    voices = installed_voices()
+    if not voices:
+        raise MissingDependencyError("the offline voice", "piper-tts")
+    speaks = "Piper" if voices[0] in PIPER else "Pico" if voices[0].startswith("pico") else "flite"
+    needed = (*WEIGHTS, *(PIPER[voice] for voice in voices if voice in PIPER))
+    wanted = [name for name in needed if not weights.here(name)]
     if wanted:
         megabytes = sum(weights.OFFLINE[name].megabytes for name in wanted)
         said = f"{', '.join(wanted)} ({megabytes:,.0f} MB to download, checked by SHA-256)"
@@ -76,11 +78,7 @@ def _ready(pull: bool | None) -> tuple[str, ...]:
             raise MissingWeightsError(f"not here: {said}; fetch them with: vaeval demo --pull")
         for name in wanted:
             click.echo(f"{name}: {weights.pull_offline(name)}")
-    voices = installed_voices()
-    if not voices:
-        raise MissingDependencyError("the offline voice", "piper-tts")
-    kind = "Piper" if voices[0] in PIPER else "Pico" if voices[0].startswith("pico") else "flite"
-    click.echo(f"voices: {', '.join(voices[:VOICES])}; {kind} speaks in the tasks")
+    click.echo(f"voices: {', '.join(voices[:VOICES])}; {speaks} speaks in the tasks")
     return voices
 
 

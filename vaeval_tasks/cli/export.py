@@ -1,17 +1,18 @@
-"""``vaeval export``: from the collection to the run's tables."""
+"""``vaeval export``: from the collection to the run's tables. The app is imported when the verb runs."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from vaeval_tasks.collect.outgoing.export import FOLDER, Exported, Format
-from vaeval_tasks.collect.outgoing.export import export as export_run
-from vaeval_tasks.collect.serve import database_of
 from vaeval_tasks.store.run import RunDir
+
+if TYPE_CHECKING:
+    from vaeval_tasks.collect.outgoing.export import Exported
 
 __all__ = ["export"]
 
@@ -23,7 +24,7 @@ __all__ = ["export"]
     "--format",
     "formats",
     multiple=True,
-    type=click.Choice(list(Format)),
+    type=click.Choice(["csv", "jsonl"]),
     help="Write this beside parquet; may be repeated.",
 )
 @click.option("--demographics", is_flag=True, help="Bring age and gender along, which are kept apart otherwise.")
@@ -35,6 +36,10 @@ def export(run: Path, db: str | None, formats: tuple[str, ...], demographics: bo
     rules leave out is marked, not deleted. Codebook and checksums go to RUN/export.
     Example: vaeval export RUN --format csv
     """
+    from vaeval_tasks.collect.outgoing.export import Format
+    from vaeval_tasks.collect.outgoing.export import export as export_run
+    from vaeval_tasks.collect.serve import database_of
+
     folder = RunDir.existing(run)
     database = database_of(folder, db)
     try:
@@ -45,6 +50,8 @@ def export(run: Path, db: str | None, formats: tuple[str, ...], demographics: bo
 
 
 def _text(run: RunDir, done: Exported) -> str:
+    from vaeval_tasks.collect.outgoing.export import FOLDER
+
     lines = [f"{n:8} {name}" for name, n in done.rows.items()]
     lines.append(f"{done.raters} raters: {done.accepted} accepted (pay them), {done.used} used in the analysis")
     lines.extend(f"{n:8} failed {reason}" for reason, n in done.reasons.items())

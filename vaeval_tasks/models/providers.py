@@ -15,7 +15,7 @@ from functools import cache
 from inspect import iscoroutinefunction
 from typing import Any
 
-from vaeval_tasks.errors import InputError, PluginError
+from vaeval_tasks.errors import InputError, MissingDependencyError, PluginError
 from vaeval_tasks.models.protocol import SpeechModel
 from vaeval_tasks.plugins import Plugin, PluginGroup, find
 from vaeval_tasks.store.schema import ModelConfig
@@ -53,6 +53,10 @@ class Provider:
     """Keys of ``connection`` that hold an address."""
     sessions: int = 8
     """How many requests run at once unless the configuration or the command says otherwise."""
+    packages: tuple[str, ...] = ()
+    """What the class imports beyond the base installation, and"""
+    extra: str = ""
+    """the extra that brings it."""
     guest: Plugin | None = None
     """Where the class comes from that is not ours."""
 
@@ -76,6 +80,8 @@ _ALL = (
     Provider(
         name="openai_realtime",
         target="vaeval_tasks.models.adapters.openai_realtime:OpenAIRealtime",
+        packages=("websockets",),
+        extra="realtime",
         params={
             "model": None,
             "type": None,
@@ -95,6 +101,8 @@ _ALL = (
     Provider(
         name="xai_realtime",
         target="vaeval_tasks.models.adapters.xai_realtime:XaiRealtime",
+        packages=("websockets",),
+        extra="realtime",
         params={
             "model": None,
             "session": {
@@ -114,6 +122,8 @@ _ALL = (
     Provider(
         name="gemini_live",
         target="vaeval_tasks.models.adapters.gemini_live:GeminiLive",
+        packages=("websockets",),
+        extra="realtime",
         params={
             "model": None,
             "responseModalities": None,
@@ -143,6 +153,8 @@ _ALL = (
     Provider(
         name="nova_sonic",
         target="vaeval_tasks.models.adapters.nova_sonic:NovaSonic",
+        packages=("h2",),
+        extra="realtime",
         params={
             "model": None,
             "sessionStart": {
@@ -202,6 +214,8 @@ _ALL = (
     Provider(
         name="qwen_omni",
         target="vaeval_tasks.models.local.qwen_omni:QwenOmni",
+        packages=("torch", "transformers", "accelerate"),
+        extra="omni",
         params={"model": None, "speaker": None, "revision": None, "generate": None},
         connection={"batch_size": None, "dtype": None, "attn_implementation": None, "device": None},
         sessions=8,
@@ -346,12 +360,14 @@ def secret(variable: str, config: ModelConfig) -> str:
 
 
 def check_access(config: ModelConfig) -> None:
-    """Look for every key and address of a configuration before the first request.
+    """Look for every package, key and address of a configuration before anything heavy is imported or asked.
 
     Raises:
-        InputError: one is missing.
+        MissingDependencyError: a package is missing.
+        InputError: a key or an address is.
     """
     known = provider(config.provider)
+    MissingDependencyError.unless_here(config.provider, known.packages, extra=known.extra)
     for variable in known.keys:
         secret(variable, config)
     for key in known.addresses:

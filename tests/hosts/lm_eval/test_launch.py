@@ -171,9 +171,18 @@ def test_bad_data_is_one_line(lm_eval_: Run) -> None:
     [
         (("vaeval-replay", "--tasks", "speaking_safety"), "needs responses; give --model_args responses="),
         (("vaeval-tone", "--tasks", "speaking_safty"), "Tasks not found: speaking_safty; see: vaeval tasks list"),
+        (
+            ("vaeval-tone", "--tasks", "voiceassistant_eval,listening_general"),
+            "--tasks: voiceassistant_eval holds listening_general, which listening_general asks for too",
+        ),
+        (
+            ("vaeval-tone", "--tasks", "voiceassistant_eval*"),
+            "--tasks: voiceassistant_eval holds listening_general, which voiceassistant_eval_listening asks for too",
+        ),
+        (("vaeval-tone", "--tasks", "speaking_safety", "--log_samples"), "Specify --output_path if"),
     ],
 )
-def test_a_missing_argument_and_a_misspelt_task_are_one_line(
+def test_a_missing_argument_and_wrong_tasks_are_one_line(
     lm_eval_: Run, hub_folder: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     metadata = ("--metadata", f"dataset_path={hub_folder}", "profile=offline")

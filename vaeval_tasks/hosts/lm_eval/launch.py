@@ -47,6 +47,20 @@ _REFUSED_OF_MODELS = {
 """Options of the harness that would silently do nothing, or harm, with our models."""
 
 
+_HOLDS = {
+    **{task: (task,) for task in TASKS},
+    **{f"{GROUP}_{family}": members for family, members in FAMILIES.items()},
+    GROUP: tuple(TASKS),
+}
+"""Our tasks and groups, and the tasks of each."""
+_FAULTS = {
+    "Tasks not found": "see: vaeval tasks list",
+    "Duplicate task": "name a group or what is in it, not both",
+    "Specify --output_path": "",
+}
+"""How the harness's complaints about the arguments start, and what to do where they do not say it."""
+
+
 def launch(arguments: Sequence[str]) -> None:
     """Run the harness.
 
@@ -75,9 +89,10 @@ def launch(arguments: Sequence[str]) -> None:
         try:
             cli.execute(parsed)
         except ValueError as error:
-            if not str(error).startswith("Tasks not found"):
+            advice = next((advice for start, advice in _FAULTS.items() if str(error).startswith(start)), None)
+            if advice is None:
                 raise
-            raise InputError(f"{error}; see: vaeval tasks list") from None
+            raise InputError(f"{error}; {advice}" if advice else str(error)) from None
     if root is not None and rank() == 0:
         _conclude(root)
 
@@ -106,11 +121,20 @@ def _speaks(model: str) -> bool:
     return model == ANY or model.startswith(PREFIX)
 
 
-def _ours(tasks: Any) -> bool:
-    """Whether one of the names or patterns asks for our tasks."""
-    names = [*TASKS, GROUP, *(f"{GROUP}_{family}" for family in FAMILIES)]
+def _ours(tasks: Any) -> list[str]:
+    """Return which of our tasks and groups the names or patterns ask for."""
     patterns = ",".join([tasks] if isinstance(tasks, str) else map(str, tasks or [])).split(",")
-    return any(fnmatch.filter(names, pattern.strip()) for pattern in patterns)
+    return [name for name in _HOLDS if any(fnmatch.fnmatchcase(name, pattern.strip()) for pattern in patterns)]
+
+
+def _refuse_overlap(tasks: Any) -> None:
+    """Refuse a task that is asked for twice: the harness does so too, but only after the model was loaded."""
+    asked: dict[str, str] = {}
+    for name in _ours(tasks):
+        for task in _HOLDS[name]:
+            if task in asked:
+                raise InputError(f"--tasks: {name} holds {task}, which {asked[task]} asks for too; name one of them")
+            asked[task] = name
 
 
 def _refuse(given: dict[str, Any], model: str) -> None:
@@ -144,6 +168,7 @@ def _prepare(parsed: Namespace, config: dict[str, Any]) -> Path:
     model_args = _arguments(config.get("model_args")) | _arguments(typed.get("model_args"))
     metadata = _arguments(config.get("metadata")) | _arguments(typed.get("metadata"))
     _refuse(given, model)
+    _refuse_overlap(given.get("tasks"))
     _check_spelling(metadata)
     if model == "vaeval-replay" and "responses" in model_args:
         # two folders of answers are two models

@@ -6,6 +6,7 @@ from typing import Any
 
 from vaeval_tasks.hosts.lm_eval.model import SpeechLM
 from vaeval_tasks.models.local.offline_system import RECOGNISERS, OfflineModel, offline_config
+from vaeval_tasks.models.providers import check_access
 
 __all__ = ["OfflineLM"]
 
@@ -20,8 +21,10 @@ class OfflineLM(SpeechLM):
     """
 
     def __init__(self, *, voice: str = "joe", recogniser: str = RECOGNISERS[0], **common: Any) -> None:
+        config = offline_config(voice, recogniser)
+        check_access(config)
         self._model = OfflineModel()
-        super().__init__(config=offline_config(voice, recogniser), **{"concurrency": 2, **common})
+        super().__init__(config=config, **{"concurrency": 2, **common})
 
     def open(self) -> OfflineModel:
         """Return the system; its parts load when first needed."""

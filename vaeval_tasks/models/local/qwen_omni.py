@@ -50,7 +50,9 @@ class QwenOmni:
         question(conversation)
         model, batcher = await self._ready(config)
         if not model.sees and any(turn.images for turn in conversation.turns):
-            return unsupported(f"{config.config_id}: images need torchvision, and the question has one")
+            return unsupported(
+                f"{config.config_id}: images need torchvision (pip install 'vaeval[vision]'), and the question has one"
+            )
         item = await _input(conversation, config)
         options = dict(config.params.get("generate") or {})
         speaker = model.speaker(config.params.get("speaker") or config.voice)
