@@ -140,7 +140,7 @@ def test_a_wrong_option_of_a_scorer_shows_before_the_answers(
     from vaeval_tasks.metrics import content_judge, profiles
 
     monkeypatch.setattr(profiles, "load_scorers", lambda profile, **options: content_judge.pick_content_judge(profile))
-    arguments = ("--model", "vaeval-tone", "--tasks", "voiceassistant_*", "--output_path", "out")
+    arguments = ("--model", "vaeval-tone", "--tasks", "voiceassistant_eva?", "--output_path", "out")
     metadata = ("--metadata", f"dataset_path={hub_folder}", "run_dir=run")
     err = lm_eval_(*arguments, *metadata, code=1)
     assert "give --metadata judge_url=URL, profile=offline, or --predict_only" in err.splitlines()[-1]
