@@ -43,7 +43,8 @@ def _own_scorers(values: tuple[str, ...]) -> dict[str, str]:
     multiple=True,
     metavar="ROLE=NAME",
     help="A scorer of your own in the place of the profile's: ROLE is judge, speech, recogniser, speaker or emotion; "
-    "NAME is what its package calls it, or package.module:Class. May be repeated.",
+    "NAME is what its package calls it, or package.module:Class; judge=local is a small model on this machine (vaeval "
+    "weights pull judge). May be repeated.",
 )
 @click.option("--judge-url", help="An OpenAI-compatible endpoint.")
 @click.option("--judge-model", help="The judge's name there.")

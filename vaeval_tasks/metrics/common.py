@@ -12,7 +12,7 @@ import numpy as np
 from vaeval_tasks.audio import Clip
 from vaeval_tasks.errors import MissingDependencyError
 
-__all__ = ["Profile", "pick_device", "require", "short", "signature", "unusable"]
+__all__ = ["Profile", "facts", "pick_device", "require", "short", "signature", "unusable"]
 
 
 class Profile(StrEnum):
@@ -25,6 +25,12 @@ class Profile(StrEnum):
 def signature(backend: str, **facts: object) -> str:
     """Return ``backend|key:value|…``; two scores compare only where their signatures are equal."""
     return "|".join([backend, *(f"{key}:{value}" for key, value in facts.items())])
+
+
+def facts(signature: str) -> tuple[str, dict[str, str]]:
+    """Return backend and facts of what :func:`signature` wrote; parts of another form are left out."""
+    backend, *parts = signature.split("|")
+    return backend, {key: value for key, found, value in (part.partition(":") for part in parts) if found}
 
 
 def short(sha256: str) -> str:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeVar
 
 from tqdm import tqdm
 
@@ -18,11 +19,12 @@ from vaeval_tasks.progress import tracked
 from vaeval_tasks.services.http.breaker import Breaker
 from vaeval_tasks.services.http.chat import ChatAnswer, ChatClient, ChatOptions
 
-__all__ = ["DEFAULT_MODEL", "DEFAULT_OPTIONS", "ChatContentJudge"]
+__all__ = ["DEFAULT_MODEL", "DEFAULT_OPTIONS", "ChatContentJudge", "ask_all", "not_asked"]
 
 DEFAULT_MODEL = "gpt-oss-20b"
 DEFAULT_OPTIONS = ChatOptions(model=DEFAULT_MODEL, max_tokens=8192, concurrency=8)
 """Room for a reasoning model's thinking and verdict together."""
+T = TypeVar("T")
 
 
 class ChatContentJudge:
@@ -66,49 +68,74 @@ class ChatContentJudge:
             ServiceError: the judge is not there, or will answer none of the items.
             InputError: the key cannot be sent.
         """
-        breaker = self._client.breaker()
-        pool = ThreadPoolExecutor(self._client.options.concurrency)
-        try:
-            done = pool.map(lambda item: self._ask(item, breaker), items)
-            answers = list(tracked(done, "judge", "item", total=len(items)))
-            self._check(answers, breaker)
-        finally:
-            # an error or Ctrl-C must not wait for thousands of queued requests
-            breaker.open("interrupted")
-            self._client.close()
-            pool.shutdown(wait=False, cancel_futures=True)
-        return [_scored(item, answer, breaker) for item, answer in zip(items, answers, strict=True)]
+        answers, why = ask_all(self._client, items, self._ask)
+        return [_scored(item, answer, why) for item, answer in zip(items, answers, strict=True)]
 
-    def _ask(self, item: JudgeItem, breaker: Breaker) -> ChatAnswer | None:
+    def _ask(self, item: JudgeItem) -> ChatAnswer:
+        return self._client.ask([{"role": "user", "content": self._prompts.render(item)}])
+
+
+def ask_all(
+    client: ChatClient, items: Sequence[T], ask: Callable[[T], ChatAnswer]
+) -> tuple[list[ChatAnswer | None], str]:
+    """Ask a judge about every item, as many at a time as the client has connections, and close the client.
+
+    Returns:
+        The answers, None for what was not asked, and why it was not.
+
+    Raises:
+        ServiceError: the judge is not there, or will answer none of the items.
+        InputError: the key cannot be sent.
+    """
+    breaker = client.breaker()
+
+    def one(item: T) -> ChatAnswer | None:
         if breaker.reason:
             return None
-        answer = self._client.ask([{"role": "user", "content": self._prompts.render(item)}])
+        answer = ask(item)
         if answer.stop:
             breaker.open(answer.stop)
         else:
             breaker.note(answer.outcome)
         return answer
 
-    def _check(self, answers: Sequence[ChatAnswer | None], breaker: Breaker) -> None:
-        """Raise where no answer came because of the endpoint; say so where only the rest was not asked."""
-        where = f"the judge at {self._client.url}"
-        asked = [answer for answer in answers if answer is not None]
-        if not any(answer.reached for answer in asked):
-            for answer in asked:
-                if answer.stop:
-                    raise self._client.refusal(answer)
-            if asked and breaker.gone():
-                raise ServiceError(f"{where} gave no answer: {breaker.reason}")
-        if breaker.reason:
-            missing = sum(answer is None or not answer.reached for answer in answers)
-            logging.getLogger(__name__).warning(
-                "%s stopped answering, %d items have no verdict: %s", where, missing, breaker.reason
-            )
+    pool = ThreadPoolExecutor(client.options.concurrency)
+    try:
+        answers = list(tracked(pool.map(one, items), "judge", "item", total=len(items)))
+        _check(client, answers, breaker)
+        return answers, breaker.reason
+    finally:
+        # an error or Ctrl-C must not wait for thousands of queued requests
+        breaker.open("interrupted")
+        client.close()
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _scored(item: JudgeItem, answer: ChatAnswer | None, breaker: Breaker) -> Scored:
+def _check(client: ChatClient, answers: Sequence[ChatAnswer | None], breaker: Breaker) -> None:
+    """Raise where no answer came because of the endpoint; say so where only the rest was not asked."""
+    where = f"{client.who} at {client.url}"
+    asked = [answer for answer in answers if answer is not None]
+    if not any(answer.reached for answer in asked):
+        for answer in asked:
+            if answer.stop:
+                raise client.refusal(answer)
+        if asked and breaker.gone():
+            raise ServiceError(f"{where} gave no answer: {breaker.reason}")
+    if breaker.reason:
+        missing = sum(answer is None or not answer.reached for answer in answers)
+        logging.getLogger(__name__).warning(
+            "%s stopped answering, %d items have no verdict: %s", where, missing, breaker.reason
+        )
+
+
+def not_asked(why: str) -> str:
+    """Return the detail of an item that a judge was not asked about."""
+    return f"not asked, the judge had stopped answering ({why})"
+
+
+def _scored(item: JudgeItem, answer: ChatAnswer | None, why: str) -> Scored:
     if answer is None:
-        return Scored(value=None, detail=f"not asked, the judge had stopped answering ({breaker.reason})")
+        return Scored(value=None, detail=not_asked(why))
     if not answer.ok:
         return Scored(value=None, detail=answer.reason)
     return parse_verdict(answer.text, family(item.task))

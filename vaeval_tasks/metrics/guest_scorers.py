@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from vaeval_tasks.audio import Clip
 from vaeval_tasks.errors import PluginError, UnknownNameError, VaevalError, fault
 from vaeval_tasks.metrics.backends import JudgeItem, Scored
+from vaeval_tasks.metrics.content_judge_local import LOCAL
 from vaeval_tasks.plugins import PluginGroup, find
 
 __all__ = ["ROLES", "GuestScorer", "open_scorer"]
@@ -140,7 +141,8 @@ def open_scorer(role: str, name: str) -> GuestScorer:
     if role not in ROLES:
         raise UnknownNameError("role of a scorer", role, ROLES)
     group = PluginGroup.judges if role == "judge" else PluginGroup.scorers
-    plugin = find(group, name, kind="judge" if role == "judge" else "scorer", where=role)
+    own = (LOCAL,) if role == "judge" else ()
+    plugin = find(group, name, kind="judge" if role == "judge" else "scorer", built_in=own, where=role)
     made_by = plugin.load()
     method = ROLES[role]
     if not callable(getattr(made_by, method, None)):

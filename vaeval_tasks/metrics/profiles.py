@@ -10,6 +10,7 @@ from vaeval_tasks.metrics.asr import WhisperRecogniser
 from vaeval_tasks.metrics.backends import ContentJudge, EmotionRecogniser, Recogniser, SpeakerEncoder, SpeechQuality
 from vaeval_tasks.metrics.common import Profile
 from vaeval_tasks.metrics.content_judge import pick_content_judge
+from vaeval_tasks.metrics.content_judge_local import LOCAL, LocalContentJudge
 from vaeval_tasks.metrics.distillmos import DistillMos
 from vaeval_tasks.metrics.emotion import NO_EMOTION_SIGNATURE, EmotionClassifier
 from vaeval_tasks.metrics.guest_scorers import open_scorer
@@ -113,7 +114,8 @@ def load_scorers(
         speaker_path: a local WeSpeaker ONNX file (reference).
         emotion_path: an audio classifier (reference); ``none`` judges without emotions.
         device: a torch device; by default CUDA where there is one.
-        judge: somebody else's in the place of the profile's: an entry point, or ``package.module:Class``; see
+        judge: ``local``, the small model on this machine (:mod:`vaeval_tasks.metrics.content_judge_local`), or
+            somebody else's in the place of the profile's: an entry point, or ``package.module:Class``; see
             :mod:`vaeval_tasks.metrics.guest_scorers`.
         speech: likewise.
         recogniser: likewise.
@@ -124,6 +126,8 @@ def load_scorers(
         UnknownNameError: there is no such profile or entry point.
         PluginError: somebody else's class cannot be used.
         InputError: an option does not go with the profile or with somebody else's scorer, or the prompts are wrong.
+        MissingWeightsError: the judge ``local`` was asked for, and its weights were not pulled.
+        MissingDependencyError: or it lacks the ``offline`` extra.
     """
     check_profile(profile)
     _alone("judge", judge, judge_url=judge_url, judge_model=judge_model, judge_prompts=judge_prompts)
@@ -134,7 +138,11 @@ def load_scorers(
     reference = profile == Profile.reference
     with_emotion = emotion_path != "none" and (reference or emotion_path is not None)
     guests = {"judge": judge, "speech": speech, "recogniser": recogniser, "speaker": speaker, "emotion": emotion}
-    own = {role: open_scorer(role, name) for role, name in guests.items() if name}
+    own = {
+        role: LocalContentJudge() if (role, name) == ("judge", LOCAL) else open_scorer(role, name)
+        for role, name in guests.items()
+        if name
+    }
     return Scorers(
         judge=own.get("judge") or pick_content_judge(profile, url=judge_url, model=judge_model, prompts=judge_prompts),
         speech=own.get("speech") or speech_quality(profile, path=utmos_path, device=device),

@@ -155,6 +155,8 @@ class ResponseMetric:
     """How it counts in a task's scores, None where it does not."""
     reading: str = ""
     """What a reader must know beside the factor's figure, such as the level of chance."""
+    remark: Callable[[str], str] | None = None
+    """Likewise, by the signature that the figure was scored with; empty where there is nothing to say."""
 
     def concerns(self, task: str) -> bool:
         """Whether responses to a task (empty: of a study) have this metric."""

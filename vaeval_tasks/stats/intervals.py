@@ -1,13 +1,15 @@
-"""Intervals of a number: percentiles of replicates, or a standard error times a t quantile."""
+"""Intervals of a number: percentiles of replicates, a standard error times a t quantile, or Wilson's score."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["Interval", "no_interval", "percentile_interval", "t_interval", "with_width"]
+__all__ = ["Interval", "no_interval", "percentile_interval", "t_interval", "wilson_interval", "with_width"]
 
 _NO_WIDTH = 1e-9
 """Log odds or score points: an interval so narrow is rounding."""
@@ -79,3 +81,16 @@ def t_interval(estimate: float, variance: float, degrees: float, *, level: float
     se = float(np.sqrt(variance))
     half = float(stdtrit(degrees, (1 + level) / 2)) * se
     return Interval(low=estimate - half, high=estimate + half, se=se)
+
+
+def wilson_interval(successes: int, n: int, *, level: float = 0.95) -> Interval:
+    """Return Wilson's score interval of a proportion; without trials there is none.
+
+    Source: E. B. Wilson (1927), "Probable inference, the law of succession, and statistical inference", JASA 22.
+    """
+    if n <= 0:
+        return no_interval("no trials")
+    z, p = NormalDist().inv_cdf((1 + level) / 2), successes / n
+    centre = (p + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * math.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
+    return Interval(low=max(0.0, centre - half), high=min(1.0, centre + half), se=math.sqrt(p * (1 - p) / n))

@@ -33,7 +33,7 @@ SCORING = (
 )
 """Options of the scorers, passed on to ``load_scorers``; ``scoring_device`` becomes its ``device``.
 
-A scorer of somebody else's is given by its role: ``speech=package.module:Class``."""
+A scorer of somebody else's is given by its role: ``speech=package.module:Class``; ``judge=local`` is ours."""
 
 
 def run_folder(run_dir: str, model_name: str) -> Path:

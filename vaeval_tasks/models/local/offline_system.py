@@ -29,7 +29,7 @@ from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
 
 if TYPE_CHECKING:
     from vaeval_tasks.metrics.asr import WhisperRecogniser
-    from vaeval_tasks.models.local.llm import LocalLLM
+    from vaeval_tasks.services.local_llm import LocalLLM
 
 __all__ = ["RECOGNISERS", "SYSTEM_PROMPT", "OfflineModel", "offline_config"]
 
@@ -152,7 +152,7 @@ class OfflineModel:
     def _think(self, messages: Sequence[dict[str, str]], config: ModelConfig, seed: int) -> str:
         with self._thinking:
             if self._llm is None:
-                from vaeval_tasks.models.local.llm import LocalLLM
+                from vaeval_tasks.services.local_llm import LocalLLM
 
                 self._llm = LocalLLM(weights.offline("smollm2-135m"), threads=1)
             limit = int(config.params.get("max_tokens", MAX_TOKENS))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from vaeval_tasks.metrics.backends import ContentJudge, JudgeItem, Scored
+from vaeval_tasks.metrics.content_judge_local import remark
 from vaeval_tasks.scoring.metric import (
     Direction,
     MetricFamily,
@@ -67,6 +68,7 @@ METRICS = (
         studies=False,
         ask_again=True,
         factor=TaskFactor(name="content", gain=100),
+        remark=remark,
     ),
 )
 """What a judge says of the words."""

@@ -69,6 +69,8 @@ class ChatAnswer:
     attempts: int = 1
     stop: str = ""
     """Why nothing more is to be asked of this endpoint; "" where other requests may be."""
+    first_token: Mapping[str, float] = field(default_factory=dict)
+    """The likeliest first tokens and their log probabilities, where ``logprobs`` was asked for."""
 
     @property
     def ok(self) -> bool:
@@ -152,19 +154,18 @@ class ChatClient:
         attempt, stopped = 0, self._stopped
         while True:
             attempt += 1
-            text, outcome = self._once(messages, fields, self.options)
-            step = decide(attempt, outcome, self.options.retry, now=time.time())
+            answer = self._once(messages, fields, self.options)
+            step = decide(attempt, answer.outcome, self.options.retry, now=time.time())
             if not isinstance(step, Wait) or stopped.is_set():
-                stop = step.reason if isinstance(step, Stop) else ""
-                return ChatAnswer(text=text, outcome=outcome, attempts=attempt, stop=stop)
-            self._pause(step.seconds, outcome, stopped)
+                return replace(answer, attempts=attempt, stop=step.reason if isinstance(step, Stop) else "")
+            self._pause(step.seconds, answer.outcome, stopped)
 
     def probe(self) -> HttpOutcome:
         """Send one small request, once, and return what came of it: is the endpoint there?"""
         options = self.options
         few = None if options.max_tokens is None else min(_PROBE_TOKENS, options.max_tokens)
         small = replace(options, max_tokens=few, timeout_s=min(options.timeout_s, _PROBE_TIMEOUT_S))
-        return self._once(_PROBE, {}, small)[1]
+        return self._once(_PROBE, {}, small).outcome
 
     def breaker(self) -> Breaker:
         """Return a breaker for one batch of requests."""
@@ -212,36 +213,36 @@ class ChatClient:
 
     def _once(
         self, messages: Sequence[Mapping[str, Any]], fields: Mapping[str, Any], options: ChatOptions
-    ) -> tuple[str, HttpOutcome]:
+    ) -> ChatAnswer:
         """Send a request, and once more for each field that the endpoint turns out not to take."""
         while True:
             dialect = self._dialect
-            text, outcome = self._post(_body(options, dialect, messages, fields), options.timeout_s)
-            if dialect.after(outcome) == dialect:
-                return text, outcome
+            answer = self._post(_body(options, dialect, messages, fields), options.timeout_s)
+            if dialect.after(answer.outcome) == dialect:
+                return answer
             with self._lock:
-                self._dialect = self._dialect.after(outcome)  # another thread may have learnt something else
+                self._dialect = self._dialect.after(answer.outcome)  # another thread may have learnt something else
 
-    def _post(self, body: dict[str, Any], timeout_s: float) -> tuple[str, HttpOutcome]:
+    def _post(self, body: dict[str, Any], timeout_s: float) -> ChatAnswer:
         import httpx
 
         client = self._client()
         try:
             got = client.post(self._endpoint, json=body, timeout=httpx.Timeout(timeout_s, pool=None))
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            return "", self._failed(HttpMeaning.unreachable, f"no connection ({error})")
+            return self._failed(HttpMeaning.unreachable, f"no connection ({error})")
         except httpx.TimeoutException as error:
-            return "", self._failed(HttpMeaning.slow, f"no answer within {timeout_s:g} s ({type(error).__name__})")
+            return self._failed(HttpMeaning.slow, f"no answer within {timeout_s:g} s ({type(error).__name__})")
         except httpx.DecodingError as error:
-            return "", self._failed(HttpMeaning.unreadable, f"an answer that cannot be unpacked ({error})")
+            return self._failed(HttpMeaning.unreadable, f"an answer that cannot be unpacked ({error})")
         except httpx.RequestError as error:
-            return "", self._failed(HttpMeaning.broken, f"the connection broke off ({type(error).__name__}: {error})")
+            return self._failed(HttpMeaning.broken, f"the connection broke off ({type(error).__name__}: {error})")
         keys = (*self._secrets, *keys_of(got.request.headers))
         found = of_response(got.status_code, got.headers, got.text, keys=keys, now=time.time())
-        return _read(got.text, keys) if found.meaning is HttpMeaning.ok else ("", found)
+        return _read(got.text, keys) if found.meaning is HttpMeaning.ok else ChatAnswer(outcome=found)
 
-    def _failed(self, meaning: HttpMeaning, reason: str) -> HttpOutcome:
-        return HttpOutcome(meaning=meaning, reason=one_line(reason, *self._secrets))
+    def _failed(self, meaning: HttpMeaning, reason: str) -> ChatAnswer:
+        return ChatAnswer(outcome=HttpOutcome(meaning=meaning, reason=one_line(reason, *self._secrets)))
 
 
 def _body(
@@ -271,27 +272,38 @@ def _endpoint(url: str, who: str) -> str:
     return str(parsed if path.endswith("/chat/completions") else parsed.copy_with(path=f"{path}/chat/completions"))
 
 
-def _read(said: str, secrets: tuple[str, ...]) -> tuple[str, HttpOutcome]:
+def _read(said: str, secrets: tuple[str, ...]) -> ChatAnswer:
     """Take the answer out of a body that holds no error."""
 
-    def no(meaning: HttpMeaning, reason: str) -> HttpOutcome:
-        return HttpOutcome(meaning=meaning, reason=one_line(reason, *secrets))
+    def no(meaning: HttpMeaning, reason: str, text: str = "", first: Mapping[str, float] | None = None) -> ChatAnswer:
+        outcome = HttpOutcome(meaning=meaning, reason=one_line(reason, *secrets))
+        return ChatAnswer(text=text, outcome=outcome, first_token=first or {})
 
     try:
         choice = json_body(said)["choices"][0]
         message, finish = choice["message"], choice.get("finish_reason")
         content, refusal = message.get("content"), message.get("refusal")
     except (KeyError, IndexError, TypeError, AttributeError):
-        return "", no(HttpMeaning.unreadable, f"not a chat completion: {said}")
+        return no(HttpMeaning.unreadable, f"not a chat completion: {said}")
     if isinstance(content, list):
         content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
     text = scrub(content, *secrets) if isinstance(content, str) else ""
     if refusal:
-        return "", no(HttpMeaning.filtered, f"the model refused: {refusal}")
+        return no(HttpMeaning.filtered, f"the model refused: {refusal}")
     if finish == "content_filter":
-        return "", no(HttpMeaning.filtered, "the answer was filtered")
+        return no(HttpMeaning.filtered, "the answer was filtered")
     if finish == "length":
-        return text, no(HttpMeaning.cut, "the answer was cut off at the token limit (max_tokens)")
+        cut = "the answer was cut off at the token limit (max_tokens)"
+        return no(HttpMeaning.cut, cut, text, _first_token(choice))
     if not text.strip():
-        return "", no(HttpMeaning.empty, f"an empty answer (finish_reason {finish})")
-    return text, HttpOutcome(meaning=HttpMeaning.ok)
+        return no(HttpMeaning.empty, f"an empty answer (finish_reason {finish})")
+    return ChatAnswer(text=text, outcome=HttpOutcome(meaning=HttpMeaning.ok), first_token=_first_token(choice))
+
+
+def _first_token(choice: Mapping[str, Any]) -> dict[str, float]:
+    """Return the candidates of ``logprobs.content[0].top_logprobs``; none where the choice holds no such thing."""
+    try:
+        candidates = choice["logprobs"]["content"][0]["top_logprobs"]
+        return {str(one["token"]): float(one["logprob"]) for one in candidates}
+    except (KeyError, IndexError, TypeError, ValueError):
+        return {}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from vaeval_tasks.models.local.llm import LocalLLM
 from vaeval_tasks.services import weights
+from vaeval_tasks.services.local_llm import LocalLLM
 
 
 def test_a_greedy_chat_is_deterministic_and_knows_paris() -> None:
