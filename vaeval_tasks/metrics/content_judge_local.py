@@ -70,12 +70,11 @@ class YesNoQuestion:
     """What the model is asked: a question, and for each kind of task a criterion and examples."""
 
     system: str
-    ask: str
     kinds: Mapping[str, Mapping[str, Any]]
 
     def sha256(self, kind: str) -> str:
         """Return the checksum of all that is asked for a kind: its criterion and examples, and the form of items."""
-        return sha256_bytes(json.dumps([self.start(kind), self.ask], ensure_ascii=False).encode())
+        return sha256_bytes(json.dumps([self.start(kind), self.kinds[kind]["ask"]], ensure_ascii=False).encode())
 
     def kind(self, task: str) -> str:
         """Return the kind of a task.
@@ -118,7 +117,9 @@ class YesNoQuestion:
             ("Expected", " / ".join(item.references) if self.shows(kind, "references") else ""),
             ("Dialogue" if dialogue else "Assistant", f"\n{item.answer}" if dialogue else item.answer),
         )
-        return "\n".join([*(f"{name}: {text.strip(' ')}" for name, text in lines if text.strip()), self.ask])
+        return "\n".join(
+            [*(f"{name}: {text.strip(' ')}" for name, text in lines if text.strip()), self.kinds[kind]["ask"]]
+        )
 
 
 def load_question() -> YesNoQuestion:
