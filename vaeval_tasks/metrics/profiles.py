@@ -138,13 +138,12 @@ def load_scorers(
     reference = profile == Profile.reference
     with_emotion = emotion_path != "none" and (reference or emotion_path is not None)
     guests = {"judge": judge, "speech": speech, "recogniser": recogniser, "speaker": speaker, "emotion": emotion}
-    own = {
-        role: LocalContentJudge() if (role, name) == ("judge", LOCAL) else open_scorer(role, name)
-        for role, name in guests.items()
-        if name
-    }
+    ours = judge == LOCAL
+    own = {role: open_scorer(role, name) for role, name in guests.items() if name and not (role == "judge" and ours)}
     return Scorers(
-        judge=own.get("judge") or pick_content_judge(profile, url=judge_url, model=judge_model, prompts=judge_prompts),
+        judge=LocalContentJudge()
+        if ours
+        else own.get("judge") or pick_content_judge(profile, url=judge_url, model=judge_model, prompts=judge_prompts),
         speech=own.get("speech") or speech_quality(profile, path=utmos_path, device=device),
         recogniser=own.get("recogniser")
         or WhisperRecogniser(

@@ -81,8 +81,9 @@ def _notes(config: ConfigResults) -> list[str]:
         lines += [f"{task}: {n} answers {what}" for what, n in counts.items() if n]
     reading = {m.factor.name: m.reading for m in response_metrics() if m.factor is not None and m.reading}
     lines += [f"{n}: {note}" for n, note in reading.items() if any(f.factors.get(n) for f in tasks.values())]
-    for name, metric in ((m.factor.name, m) for m in response_metrics() if m.factor is not None and m.remark):
-        said = {metric.remark(f.signatures[name]) for f in tasks.values() if name in f.signatures} - {""}
-        lines += [f"{name}: {note}" for note in sorted(said)]
+    remarks = {m.factor.name: m.remark for m in response_metrics() if m.factor is not None and m.remark is not None}
+    for name, remark in remarks.items():
+        said = {remark(found.signatures[name]) for found in tasks.values() if name in found.signatures}
+        lines += [f"{name}: {note}" for note in sorted(said) if note]
     used = sorted({f"{name}: {sig}" for found in tasks.values() for name, sig in found.signatures.items()})
     return lines + [f"scored with {line}" for line in used]
