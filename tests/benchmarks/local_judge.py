@@ -1,10 +1,12 @@
 """Measure the judge on this machine against labelled answers, and write the table that says what it may judge.
 
     python tests/benchmarks/local_judge.py answers.jsonl            # ask, print; goes on where it was stopped
+    python tests/benchmarks/local_judge.py answers.jsonl --kept     # ask nothing, print what was asked so far
     python tests/benchmarks/local_judge.py answers.jsonl --write    # and write content_judge_local_measured.json
 
 It needs ``vaeval weights pull judge`` and two to six processor seconds an answer. A kind that can no longer reach the
-bound is left, unless ``--all`` is given. Probabilities are kept by question and model: after a change of either all are
+bound is left, unless ``--all`` is given. The answers of a kind are in random order, so that a run that was ended from
+outside has asked a random part of them. Probabilities are kept by question and model: after a change of either all are
 asked again.
 """
 
@@ -16,6 +18,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -39,8 +42,7 @@ DATA = Path(__file__).parents[1] / "metrics" / "data"
 DRAWN = {"short": 60, "speech": 45, "safety": 45}
 """How many of ``rules_answers.yaml`` are asked of these kinds; of the others all of ``local_judge_items.yaml``."""
 SEED = 11
-TUNED = {"short": 8, "speech": 4, "safety": 4}
-"""The answers that follow in the same order were looked at while the question was written."""
+"""The seed of the draw. While the question was written, 8, 4 and 4 of those that were not drawn were looked at."""
 
 
 def labelled() -> dict[str, list[tuple[JudgeItem, bool]]]:
@@ -65,22 +67,24 @@ def key(item: JudgeItem) -> str:
     return sha256_bytes("\0".join(parts).encode())[:16]
 
 
-class Loaded:
-    """The model, which stays when the judge gives it back."""
-
-    def __init__(self, model: LocalLLM) -> None:
-        self.client, self.weigh = model.client, model.weigh
-
-    def close(self) -> None:
-        """Stay."""
+@cache
+def loaded() -> LocalLLM:
+    """Return the model, loaded once: it stays when the judge gives it back."""
+    model = open_judge_model()
+    model.close = model.client.close  # type: ignore[method-assign]
+    return model
 
 
-def asked(judge: LocalContentJudge, items: list[tuple[JudgeItem, bool]], kept: Path, *, every: bool) -> Iterator[bool]:
+def asked(
+    judge: LocalContentJudge, items: list[tuple[JudgeItem, bool]], kept: Path, *, every: bool, ask: bool
+) -> Iterator[bool]:
     """Ask what was not asked before, until the kind can no longer pass; say of each verdict whether it agrees."""
     known = {row["key"]: row for row in map(json.loads, kept.read_text().splitlines())} if kept.exists() else {}
     wrong = 0
     for item, right in items:
         row = known.get(key(item))
+        if row is None and not ask:
+            continue
         if row is None:
             if not every and not MeasuredKind(question="", n=len(items), agreed=len(items) - wrong).enough:
                 return
@@ -106,20 +110,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("answers", type=Path)
     parser.add_argument("--all", action="store_true", help="ask also what cannot pass any more")
-    parser.add_argument("--kinds", default="", help="only these, separated by commas")
+    parser.add_argument("--kept", action="store_true", help="ask nothing: count what was asked so far")
+    parser.add_argument("--kinds", default="", help="only these, separated by commas; the table then holds only these")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    model = open_judge_model()
-    judge = LocalContentJudge(lambda: Loaded(model))
+    judge = LocalContentJudge(loaded)
     kinds = {}
     print(f"{'kind':14}{'n':>5}{'accuracy':>10}{'95 %':>16}{'AUC':>7}  may judge")
     for kind, items in labelled().items():
         if options.kinds and kind not in options.kinds.split(","):
             continue
-        agree = list(asked(judge, items, options.answers, every=options.all))
+        agree = list(asked(judge, items, options.answers, every=options.all, ask=not options.kept))
         rows = [json.loads(line) for line in options.answers.read_text().splitlines()]
         wanted = {key(item) for item, _ in items}
         found = auc([(r["p"], r["right"]) for r in rows if r["key"] in wanted and r["p"] is not None])
+        if not agree:
+            continue
         kinds[kind] = MeasuredKind(
             question=judge.question.sha256(kind),
             n=len(agree),
@@ -132,7 +138,6 @@ def main() -> None:
             f"{found or 0:>7.2f}  {'yes' if kinds[kind].enough else 'no'}",
             flush=True,
         )
-    model.close()
     if options.write:
         table = {
             "date": datetime.now(UTC).date().isoformat(),

@@ -285,7 +285,7 @@ def test_the_table_that_is_shipped_was_measured_of_this_question_and_model() -> 
     shipped = Measured.load()
     assert shipped.weights == weights.OFFLINE[WEIGHTS].sha256
     assert {kind: one.question for kind, one in shipped.kinds.items()} == {
-        kind: load_question().sha256(kind) for kind in load_question().kinds
+        kind: load_question().sha256(kind) for kind in shipped.kinds
     }, "the question was changed: run tests/benchmarks/local_judge.py again"
 
 
