@@ -20,8 +20,8 @@ from vaeval_tasks.metrics import content_judge_local
 from vaeval_tasks.metrics.backends import JudgeItem
 from vaeval_tasks.metrics.content_judge_local import (
     WEIGHTS,
+    JudgeMeasured,
     LocalContentJudge,
-    Measured,
     MeasuredKind,
     load_question,
     open_judge_model,
@@ -37,10 +37,10 @@ from vaeval_tasks.services import weights
 DATA = Path(__file__).parent / "data"
 
 
-def measured(*, model: str = weights.OFFLINE[WEIGHTS].sha256, question: str = "", **agreed: int) -> Measured:
+def measured(*, model: str = weights.OFFLINE[WEIGHTS].sha256, question: str = "", **agreed: int) -> JudgeMeasured:
     """Of 50 answers a kind so many verdicts agreed with the labels."""
     sha256 = load_question().sha256
-    return Measured(
+    return JudgeMeasured(
         date="2026-01-02",
         weights=model,
         kinds={kind: MeasuredKind(question=question or sha256(kind), n=50, agreed=n) for kind, n in agreed.items()},
@@ -282,7 +282,7 @@ def test_signature_and_table_say_how_often_it_was_right(model: dict[str, Any]) -
 
 
 def test_the_table_that_is_shipped_was_measured_of_this_question_and_model() -> None:
-    shipped = Measured.load()
+    shipped = JudgeMeasured.load()
     assert shipped.weights == weights.OFFLINE[WEIGHTS].sha256
     assert {kind: one.question for kind, one in shipped.kinds.items()} == {
         kind: load_question().sha256(kind) for kind in shipped.kinds

@@ -40,8 +40,8 @@ __all__ = [
     "MEASURED",
     "THRESHOLD",
     "WEIGHTS",
+    "JudgeMeasured",
     "LocalContentJudge",
-    "Measured",
     "MeasuredKind",
     "YesNo",
     "YesNoQuestion",
@@ -158,7 +158,7 @@ class MeasuredKind:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class JudgeMeasured:
     """What was measured of one model."""
 
     date: str
@@ -167,7 +167,7 @@ class Measured:
     kinds: Mapping[str, MeasuredKind]
 
     @classmethod
-    def load(cls, path: Path = MEASURED) -> Measured:
+    def load(cls, path: Path = MEASURED) -> JudgeMeasured:
         """Read a measurement."""
         found = json.loads(path.read_text(encoding="utf-8"))
         kinds = {name: MeasuredKind(**kind) for name, kind in found.pop("kinds").items()}
@@ -210,13 +210,15 @@ class LocalContentJudge:
         MissingDependencyError: the ``offline`` extra is not installed.
     """
 
-    def __init__(self, open_model: Callable[[], LocalLLM] | None = None, *, measured: Measured | None = None) -> None:
+    def __init__(
+        self, open_model: Callable[[], LocalLLM] | None = None, *, measured: JudgeMeasured | None = None
+    ) -> None:
         if open_model is None:
             weights.offline(WEIGHTS)
             if find_spec("xllamacpp") is None:
                 raise MissingDependencyError("the judge on this machine", "xllamacpp", extra="offline")
         self._open = open_model or open_judge_model
-        self._measured = measured or Measured.load()
+        self._measured = measured or JudgeMeasured.load()
 
     @cached_property
     def question(self) -> YesNoQuestion:
