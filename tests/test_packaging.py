@@ -218,6 +218,16 @@ def test_the_card_is_one_that_the_hub_reads(repository: Path) -> None:
     assert card.text.lstrip().startswith("# Benchmark card")
 
 
+def test_the_card_names_the_licence_of_every_package(repository: Path, project: dict[str, Any]) -> None:
+    groups = (project["dependencies"], *project["optional-dependencies"].values())
+    wanted = {re.match(r"[\w.-]+", line)[0].replace("_", "-").lower() for group in groups for line in group}
+    text = (repository / "card.md").read_text(encoding="utf-8")
+    rows = re.search(r"^\| licence \| packages \|\n\|---\|---\|\n((?:\|.*\|\n)+)\n", text, re.MULTILINE)[1]
+    named = [name for row in rows.splitlines() for name in row.split("|")[2].strip().split(", ")]
+    # torchvision is in no environment that the table is made in: it clashes with a CPU build of torch
+    assert sorted(named) == sorted(wanted - {"vaeval", "torchvision"})
+
+
 def test_the_citation_is_of_this_version(repository: Path, project: dict[str, Any]) -> None:
     from vaeval_tasks import __version__
 

@@ -236,7 +236,7 @@ def test_a_missing_key_and_an_unknown_scorer(vaeval: Vaeval, study: RunDir, tmp_
     for option, message in {
         "speech=acme-moss": "Error: speech: unknown scorer 'acme-moss'. Did you mean 'acme-mos'?",
         "speach=acme-mos": "Error: --scorer: unknown role 'speach'. Did you mean 'speech'?",
-        "judge=acme-mos": "Error: judge: unknown judge 'acme-mos'. Known: acme-judge, package.module:Class.",
+        "judge=acme-mos": "Error: judge: unknown judge 'acme-mos'. Known: acme-judge, local, package.module:Class.",
         "speech=acme-ears": "Error: speech: the plug-in 'acme-ears' (acme_scorers:Ears; acme-voices 1.2, group "
         "vaeval.scorers) has no method 'score'",
     }.items():

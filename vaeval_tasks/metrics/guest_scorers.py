@@ -18,7 +18,7 @@ from vaeval_tasks.audio import Clip
 from vaeval_tasks.errors import PluginError, UnknownNameError, VaevalError, fault
 from vaeval_tasks.metrics.backends import JudgeItem, Scored
 from vaeval_tasks.metrics.content_judge_local import LOCAL
-from vaeval_tasks.plugins import PluginGroup, find
+from vaeval_tasks.plugins import Plugin, PluginGroup, find
 
 __all__ = ["ROLES", "GuestScorer", "open_scorer"]
 
@@ -30,6 +30,8 @@ ROLES: dict[str, str] = {
     "emotion": "probabilities",
 }
 """Role: the method of its protocol."""
+_OURS = {("judge", LOCAL): Plugin(name=LOCAL, target="vaeval_tasks.metrics.content_judge_local:LocalContentJudge")}
+"""Role and name: what is our own and goes through the same door, as no profile has it."""
 
 
 class GuestScorer:
@@ -131,8 +133,13 @@ def _emotions(one: Any) -> str:
     return "" if right and sum(one.values()) <= 1.01 else "probabilities by emotion that sum to at most 1, or None"
 
 
+def _found(role: str, name: str) -> Plugin:
+    group, kind = (PluginGroup.judges, "judge") if role == "judge" else (PluginGroup.scorers, "scorer")
+    return find(group, name, kind=kind, built_in=[ours for of, ours in _OURS if of == role], where=role)
+
+
 def open_scorer(role: str, name: str) -> GuestScorer:
-    """Return somebody else's scorer for a role of :data:`ROLES`.
+    """Return the scorer of a name for a role of :data:`ROLES`: somebody else's, or one of ours that is opt-in.
 
     Raises:
         UnknownNameError: there is no such role, or no such entry point.
@@ -140,9 +147,7 @@ def open_scorer(role: str, name: str) -> GuestScorer:
     """
     if role not in ROLES:
         raise UnknownNameError("role of a scorer", role, ROLES)
-    group = PluginGroup.judges if role == "judge" else PluginGroup.scorers
-    own = (LOCAL,) if role == "judge" else ()
-    plugin = find(group, name, kind="judge" if role == "judge" else "scorer", built_in=own, where=role)
+    plugin = _OURS.get((role, name)) or _found(role, name)
     made_by = plugin.load()
     method = ROLES[role]
     if not callable(getattr(made_by, method, None)):

@@ -10,7 +10,6 @@ from vaeval_tasks.metrics.asr import WhisperRecogniser
 from vaeval_tasks.metrics.backends import ContentJudge, EmotionRecogniser, Recogniser, SpeakerEncoder, SpeechQuality
 from vaeval_tasks.metrics.common import Profile
 from vaeval_tasks.metrics.content_judge import pick_content_judge
-from vaeval_tasks.metrics.content_judge_local import LOCAL, LocalContentJudge
 from vaeval_tasks.metrics.distillmos import DistillMos
 from vaeval_tasks.metrics.emotion import NO_EMOTION_SIGNATURE, EmotionClassifier
 from vaeval_tasks.metrics.guest_scorers import open_scorer
@@ -138,12 +137,9 @@ def load_scorers(
     reference = profile == Profile.reference
     with_emotion = emotion_path != "none" and (reference or emotion_path is not None)
     guests = {"judge": judge, "speech": speech, "recogniser": recogniser, "speaker": speaker, "emotion": emotion}
-    ours = judge == LOCAL
-    own = {role: open_scorer(role, name) for role, name in guests.items() if name and not (role == "judge" and ours)}
+    own = {role: open_scorer(role, name) for role, name in guests.items() if name}
     return Scorers(
-        judge=LocalContentJudge()
-        if ours
-        else own.get("judge") or pick_content_judge(profile, url=judge_url, model=judge_model, prompts=judge_prompts),
+        judge=own.get("judge") or pick_content_judge(profile, url=judge_url, model=judge_model, prompts=judge_prompts),
         speech=own.get("speech") or speech_quality(profile, path=utmos_path, device=device),
         recogniser=own.get("recogniser")
         or WhisperRecogniser(
