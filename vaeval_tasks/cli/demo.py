@@ -35,7 +35,7 @@ def demo(folder: Path, tasks_only: bool, full: bool, pull: bool | None) -> None:
 
     First the 13 tasks; then a small preference study, whose raters are simulated. Everything is kept in FOLDER, by
     default vaeval-demo; run it again and nothing is answered twice. It needs the offline extra (pip install
-    'vaeval[offline,study]') and 0.3 GB of weights, and takes about three minutes on two cores.
+    'vaeval[offline,study]') and 0.3 GB of weights, and takes three to four minutes on two cores.
 
     Example: vaeval demo my-demo
     """
