@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 from vaeval_tasks import __version__
@@ -128,7 +131,7 @@ class RunComparison(ShownResult):
                 "task", "first", "second", "difference", "interval", "p", "verdict", "finds", "items", "documents",
                 "missing", "left out",
             ),
-            rows=tuple(_shown_score(one) for one in scores),
+            rows=tuple(_shown_score(one) for one in scores if one.level is ContrastLevel.task or one.first is not None),
             digits={"first": 2, "second": 2, "difference": 2, "p": 4, "finds": 2},
             notes=(
                 *marks, *pair.notes, *reasons,
@@ -313,12 +316,21 @@ def _short(text: str, length: int = 40) -> str:
     return line if len(line) <= length else line[: length - 1] + "…"
 
 
+def _place(path: Path | None) -> str:
+    """A path as short as it can be from here."""
+    if path is None:
+        return "–"
+    with suppress(ValueError):  # another drive
+        return min(os.path.relpath(path), str(path), key=len)
+    return str(path)
+
+
 def _shown_flip(flip: FlippedItem) -> dict[str, Any]:
     return {
         "task": flip.task, "item": flip.item_id, "what": flip.kind.value, "change": flip.change,
         "first text": _short(flip.first.text or flip.first.transcript),
         "second text": _short(flip.second.text or flip.second.transcript),
-        "first audio": str(flip.first.audio or "–"), "second audio": str(flip.second.audio or "–"),
+        "first audio": _place(flip.first.audio), "second audio": _place(flip.second.audio),
     }  # fmt: skip
 
 

@@ -8,23 +8,21 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vaeval_tasks.paired.comparable import SharedItems
-from vaeval_tasks.paired.sides import Key, RunSide, ScoredAnswer
+from vaeval_tasks.paired.sides import Key, RunSide, ScoredAnswer, item_columns
 from vaeval_tasks.scoring import combine
 from vaeval_tasks.scoring.metric import FactorUse, MetricFamily
 from vaeval_tasks.scoring.registry import factors
 from vaeval_tasks.scoring.suite import FAMILIES
 from vaeval_tasks.stats.paired import (
     PRODUCT,
-    MedianDifference,
     PairedDifference,
     PairedItems,
     PairedVerdict,
-    median_difference,
     paired_differences,
 )
+from vaeval_tasks.stats.paired_median import MedianDifference, median_difference
 
 __all__ = ["OVERALL", "ContrastLevel", "LatencyContrast", "ScoreContrast", "latency_contrasts", "score_contrasts"]
 
@@ -87,13 +85,13 @@ class LatencyContrast:
 
 
 def documents_of(answers: Mapping[Key, ScoredAnswer], keys: Sequence[Key]) -> dict[Key, int]:
-    """Number the documents: items about the same picture, or else the same first clip, are one."""
+    """Number the documents: items about the same picture, in the same role, or with the same first clip are one."""
     numbers: dict[tuple[str, ...], int] = {}
     out = {}
     for key in keys:
         item = answers[key].item
-        about = (item.images or item.audio)[:1]
-        out[key] = numbers.setdefault(tuple(about) or key, len(numbers))
+        about = next(iter(item.images), "") or item.role_audio or next(iter(item.audio), "")
+        out[key] = numbers.setdefault((about,) if about else key, len(numbers))
     return out
 
 
@@ -137,17 +135,15 @@ def _level(group: str) -> str:
     return OVERALL if group == OVERALL else "family"
 
 
-def _columns(task: str, answers: Sequence[ScoredAnswer]) -> dict[str, NDArray[np.float64]]:
-    return combine._columns(task, [answer.scores for answer in answers])
-
-
 def _paired(
     first: RunSide, second: RunSide, task: str, shared: SharedItems, documents: Mapping[Key, int]
 ) -> PairedItems:
     keys = [key for key in shared.keys if key[0] == task]
-    sides = [_columns(task, [side.answers[key] for key in keys]) for side in (first, second)]
-    names = tuple(sides[0])
-    columns = [np.column_stack([side[name] for name in names]) for side in sides]
+    names = tuple(factors(task))
+    columns = []
+    for side in (first, second):
+        found = item_columns(task, [side.answers[key] for key in keys])
+        columns.append(np.column_stack([found[name] for name in names]))
     lacking = np.isnan(columns[0]) | np.isnan(columns[1])  # an item counts in a factor where both have a value
     judged = [name for name, (metric, _) in factors(task).items() if metric.family is MetricFamily.judge]
     return PairedItems(

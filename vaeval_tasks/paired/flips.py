@@ -9,8 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from vaeval_tasks.paired.comparable import SharedItems
-from vaeval_tasks.paired.sides import Key, RunSide, ScoredAnswer
-from vaeval_tasks.scoring import combine
+from vaeval_tasks.paired.sides import Key, RunSide, ScoredAnswer, item_columns
 from vaeval_tasks.scoring.metric import FactorUse, MetricFamily, own_text
 from vaeval_tasks.scoring.registry import factors
 
@@ -106,7 +105,7 @@ def _own_scores(side: RunSide, shared: SharedItems) -> Mapping[Key, float | None
     out: dict[Key, float | None] = {}
     for task in shared.tasks:
         keys = [key for key in shared.keys if key[0] == task]
-        columns = combine._columns(task, [side.answers[key].scores for key in keys])
+        columns = item_columns(task, [side.answers[key] for key in keys])
         for place, key in enumerate(keys):
             value = 100 * math.prod(float(columns[name][place]) / 100 for name in factors(task, FactorUse.product))
             out[key] = None if math.isnan(value) else value

@@ -30,6 +30,8 @@ EMBEDDED = 30
 """Of these, the worst ones whose sound is within the page; that of the others is linked."""
 LONGEST_S = 60.0
 _RATE = 16_000
+_RATES = (8_000, 12_000, 16_000, 22_050, 24_000)
+"""Hz: sound that MP3 has as it is; other sound becomes 16 kHz."""
 
 
 class PageAudio(StrEnum):
@@ -146,7 +148,7 @@ def _source(answer: ChangedAnswer, page: Path, *, embed: bool) -> str:
         except InputError:  # the scores were made when the file was whole; the rest of the page is still true
             return ""
         if 0 < clip.seconds <= LONGEST_S:
-            return mp3_uri(clip, _RATE)
+            return mp3_uri(clip, clip.rate if clip.rate in _RATES else _RATE)
     try:
         relative = os.path.relpath(answer.audio.resolve(), page.resolve().parent)
     except ValueError:  # another drive

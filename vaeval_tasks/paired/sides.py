@@ -6,7 +6,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from vaeval_tasks.errors import InputError, UnknownNameError
+from vaeval_tasks.scoring import combine
 from vaeval_tasks.scoring.combine import ItemScores
 from vaeval_tasks.scoring.metric import AUDIBLE
 from vaeval_tasks.scoring.registry import response_metrics
@@ -15,7 +19,7 @@ from vaeval_tasks.store.answers import latest
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import Item, Response, ResponseStatus, Score
 
-__all__ = ["Key", "RunSide", "ScoredAnswer", "named_apart", "read_sides"]
+__all__ = ["Key", "RunSide", "ScoredAnswer", "item_columns", "named_apart", "read_sides"]
 
 Key = tuple[str, str]
 """A document: its task and its id."""
@@ -134,6 +138,11 @@ def _signed(scores: Sequence[Score], signature: str, emotion: str) -> list[Score
         return exact
     longer = [score for score in scores if signature and score.signature.startswith(f"{signature}|")]
     return [score for score in longer if score.signature == f"{signature}|{emotion}"] or longer
+
+
+def item_columns(task: str, answers: Sequence[ScoredAnswer]) -> dict[str, NDArray[np.float64]]:
+    """Return every factor of every answer on its scale to 100, as the task's scores are made of it; NaN for none."""
+    return combine._columns(task, [answer.scores for answer in answers])
 
 
 def named_apart(sides: Sequence[RunSide]) -> list[str]:
