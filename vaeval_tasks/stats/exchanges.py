@@ -109,7 +109,7 @@ class _ExchangedTask:
         self._squares = as_is.T @ as_is
         rows, turned_rows = as_is[differs], turned[differs]
         change = turned_rows[:, :, None] * turned_rows[:, None, :] - rows[:, :, None] * rows[:, None, :]
-        self._change = change.reshape(len(rows), -1)
+        self._change = change.reshape(len(rows), self._size**2)
 
     def exchange(self, which: Floats) -> dict[str, tuple[Floats, Floats]]:
         """Difference and variance of each quantity; ``which`` is (exchanges, active), 1 where one is exchanged."""
