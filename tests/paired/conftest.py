@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vaeval_tasks.audio import Clip, wav_bytes
+from vaeval_tasks.audio import Clip, wav_bytes, write_wav
 from vaeval_tasks.metrics.backends import Scored
 from vaeval_tasks.metrics.profiles import Scorers
 from vaeval_tasks.scoring.results import score_run
+from vaeval_tasks.scoring.suite import ROLEPLAY_TASK
 from vaeval_tasks.store.answers import latest
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import Item, Response, ResponseStatus
@@ -54,6 +55,15 @@ class PlannedRecogniser:
         return ["right or wrong" for _ in clips]
 
 
+class PlannedSpeaker:
+    """Takes louder clips for other voices."""
+
+    signature = "speaker 1"
+
+    def embed(self, clips: Sequence[Clip]) -> list[Any]:
+        return [np.array([np.cos(clip.peak), np.sin(clip.peak)]) for clip in clips]
+
+
 def scorers(**changes: str) -> Scorers:
     """Scorers whose signatures can be changed."""
     names = {"judge": "judge 1", "speech": "speech 1", "recogniser": "recogniser 1"} | changes
@@ -61,7 +71,7 @@ def scorers(**changes: str) -> Scorers:
         judge=PlannedJudge(names["judge"]),
         speech=PlannedSpeech(names["speech"]),
         recogniser=PlannedRecogniser(names["recogniser"]),
-        speaker=None,
+        speaker=PlannedSpeaker(),
         emotion=None,
     )
 
@@ -98,8 +108,11 @@ def scored_run(tmp_path: Path) -> Callable[..., RunDir]:
                     items or {}
                 )
                 about |= answer.get("item", {})
+                if task == ROLEPLAY_TASK:
+                    about["role_audio"] = str(tmp_path / "role.wav") if answer.get("role", True) else ""
                 documents.append(Item(item_id=key, task=task, **about))
                 responses.append(_response(run, config_id, task, key, answer))
+        write_wav(tmp_path / "role.wav", tone(1.0))
         run.append("items", *documents)
         run.append("responses", *responses)
         if score:
