@@ -37,7 +37,8 @@ def pages(scored_run: Callable[..., RunDir], tmp_path: Path) -> dict[str, Path]:
 def test_the_page_is_one_small_file_without_network(pages: dict[str, Path]) -> None:
     text = pages["embed"].read_text("utf-8")
     assert len(text) < 1_000_000
-    assert "http" not in text
+    assert "http:" not in text
+    assert "https:" not in text
     assert "<script" not in text
     assert text.count("<audio") == text.count("data:audio/mpeg;base64,") > 4
     linked = pages["link"].read_text("utf-8")
