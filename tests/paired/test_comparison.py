@@ -351,3 +351,20 @@ def test_wrong_options_are_told(scored_run: Make, options: dict[str, Any]) -> No
     run = scored_run("old", {TASK: drawn(1, 3)})
     with pytest.raises((InputError, UnknownNameError)):
         vaeval.compare(run, run, **options)
+
+
+def test_the_examples_of_the_manual_run(
+    scored_run: Make, tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manual = (repository / "vaeval_tasks" / "paired" / "README.md").read_text("utf-8")
+    for i, name in enumerate(("old", "new", "newer")):
+        scored_run(f"runs/{name}", {TASK: drawn(i, 9)}, config=f"{name}/d/d")
+    for config in ("m/a/d", "m/b/d"):
+        scored_run("runs/both", {TASK: drawn(1, 9)}, config=config)
+    monkeypatch.chdir(tmp_path)
+    bash = manual.split("```bash\n")[1].partition("```")[0]
+    for line in bash.splitlines():
+        words = line.partition("#")[0].split()[1:]
+        assert main([*words, "--resamples", "99"]) == 0
+    exec(compile(manual.split("```python\n")[1].partition("```")[0], "README.md", "exec"), {})  # it is ours
+    assert {"compare.html", "compare.csv", "gate.xml", "summary.md"} <= {path.name for path in tmp_path.iterdir()}
