@@ -340,6 +340,14 @@ def test_a_group_is_the_mean_of_its_tasks_and_shared_documents_are_one() -> None
     assert same.documents == 40
 
 
+def test_a_group_of_one_task_is_that_task() -> None:
+    for n in (3, 30):
+        rows = paired_differences({"a": random_items(14, n)}, {"g": {"a": 1.0}}, draws=99)
+        for quantity in ("content", "speech", "score"):
+            a, g = (next(r for r in rows if (r.name, r.quantity) == (name, quantity)) for name in "ag")
+            assert (g.low, g.high, g.p, g.p_drop) == pytest.approx((a.low, a.high, a.p, a.p_drop))
+
+
 def test_a_group_lacks_what_a_member_lacks() -> None:
     flat = np.full(10, 80.0)
     rows = paired_differences({"a": task(flat, flat), "b": task(flat[:1], flat[:1], [99])}, {"g": {"a": 0.5, "b": 0.5}})

@@ -190,11 +190,17 @@ def _of_task(name: str, quantity: str, task: PairedItems, level: float) -> Paire
         return replace(found, reason="there is one document: nothing tells how far others would differ")
     if task.verdict in names:
         adjusted = _linear(_widened(sums, names.index(task.verdict)))
-        return _interval(found, adjusted.difference, adjusted.variance, documents + 1, level)
+        return _interval(found, adjusted.difference, adjusted.variance, _degrees(task, quantity, documents), level)
     if plain.variance <= NO_VARIANCE:
         same = "does not differ in any document" if abs(plain.difference) < 1e-9 else "differs alike in every document"
         return replace(found, reason=f"{quantity} {same}: nothing tells how far others would differ")
-    return _interval(found, plain.difference, plain.variance, documents - 1, level)
+    return _interval(found, plain.difference, plain.variance, _degrees(task, quantity, documents), level)
+
+
+def _degrees(task: PairedItems, quantity: str, documents: int) -> float:
+    """Documents less one, the two that are added to verdicts among them."""
+    judged = task.verdict in [task.factors[i] for i in quantities(task)[quantity]]
+    return documents + 1 if judged else documents - 1
 
 
 def _interval(
@@ -254,7 +260,7 @@ def _of_group(
         for code, value in zip(codes, mine, strict=False):
             by_document[int(code)] = by_document.get(int(code), 0.0) + float(value)
         extra += float(mine[len(codes) :] @ mine[len(codes) :])
-        shares.append((float(mine @ mine), max(parts[task].documents - 1, 1)))
+        shares.append((float(mine @ mine), _degrees(items, quantity, parts[task].documents)))
     variance = extra + sum(value**2 for value in by_document.values())
     total = sum(share for share, _ in shares)
     degrees = total**2 / sum(share**2 / df for share, df in shares)  # Satterthwaite
