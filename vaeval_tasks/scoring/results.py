@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -33,6 +33,7 @@ __all__ = [
     "RESULTS_VERSION",
     "ConfigResults",
     "RunResults",
+    "ScoredItem",
     "TaskResult",
     "changed_scorers",
     "read_results",
@@ -73,6 +74,20 @@ class TaskResult:
     def partial(self) -> bool:
         """Whether it is known to be of fewer items than there are."""
         return self.data_items is not None and self.size < self.data_items
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredItem:
+    """What one response scored, with what was read and by whom."""
+
+    response_id: str
+    answered: bool
+    """Whether the model takes such requests."""
+    scores: ItemScores
+    details: Mapping[str, str]
+    """By metric: a verdict, a transcript, the reason of a missing value."""
+    signatures: Mapping[str, str]
+    """By metric; of those that have a score."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,7 +248,12 @@ def read_results(run: RunDir, *, file: str = FILE) -> RunResults:
 
 
 def score_run(
-    run: RunDir, responses: Sequence[Response], scorers: Scorers, *, min_judged: float = MIN_JUDGED
+    run: RunDir,
+    responses: Sequence[Response],
+    scorers: Scorers,
+    *,
+    min_judged: float = MIN_JUDGED,
+    tell: Callable[[ScoredItem], object] = id,
 ) -> list[TaskScores]:
     """Score responses and write their task scores into ``results.json``, beside those of other tasks.
 
@@ -244,6 +264,7 @@ def score_run(
         responses: which of its responses; see :func:`vaeval_tasks.store.answers.latest`.
         scorers: the backends.
         min_judged: the share of items that a factor must have a value for, or there is no score.
+        tell: called with what each response scored.
 
     Returns:
         The task scores, by configuration and task.
@@ -262,7 +283,10 @@ def score_run(
     found = {}
     for (config_id, task), jobs in sorted(groups.items()):
         answered = [job for job in jobs if job.response.status is not ResponseStatus.unsupported]
-        items = [_item_scores(job, scored, scorers) for job in answered]
+        told = [_scored_item(job, scored, scorers) for job in jobs]
+        for item in told:
+            tell(item)
+        items = [item.scores for item in told if item.answered]
         found[config_id, task] = TaskResult(
             scores=combine.combine(task, items, signatures=scored_with(scorers, task), min_judged=min_judged),
             data_revision=about.get("data", {}).get(task),
@@ -283,12 +307,17 @@ def _compact(run: RunDir) -> None:
             run.write(name, rows, made_by="vaeval lm-eval or vaeval generate")
 
 
-def _item_scores(job: ScoringJob, scored: ScoreLog, scorers: Scorers) -> ItemScores:
-    values: dict[str, float | None] = {}
-    for metric in response_metrics():
-        score = scored.get(job.key, metric.key, metric.signature(scorers, job.item.task))
-        values[metric.key] = score.value if score is not None else None
-    return ItemScores(values=values, failed=job.response.status.failed, document=document_of(job.item))
+def _scored_item(job: ScoringJob, scored: ScoreLog, scorers: Scorers) -> ScoredItem:
+    signatures = {m.key: m.signature(scorers, job.item.task) for m in response_metrics()}
+    found = {key: scored.get(job.key, key, signature) for key, signature in signatures.items()}
+    values = {key: score.value if score is not None else None for key, score in found.items()}
+    return ScoredItem(
+        response_id=job.key,
+        answered=job.response.status is not ResponseStatus.unsupported,
+        scores=ItemScores(values=values, failed=job.response.status.failed, document=document_of(job.item)),
+        details={key: score.detail for key, score in found.items() if score is not None},
+        signatures={key: score.signature for key, score in found.items() if score is not None},
+    )
 
 
 def _merge(run: RunDir, found: Mapping[tuple[str, str], TaskResult], about: Mapping[str, Any]) -> None:
