@@ -1,4 +1,4 @@
-"""How often nominal 95 % intervals of task and family scores hold the truth. Run: python tests/benchmarks/score_coverage.py.
+"""How often nominal 95 % intervals of scores hold the truth. Run: python tests/benchmarks/score_coverage.py.
 
 Answers are right with probability p; of right and wrong ones a share is heard; MOS is skewed, the modified WER has many
 zeros, and both are worse together. Documents of several items share their difficulty. Prints the share of intervals

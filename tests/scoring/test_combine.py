@@ -23,8 +23,8 @@ from vaeval_tasks.scoring.combine import (
 from vaeval_tasks.scoring.suite import FAMILIES, TASKS
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
-import score_coverage  # noqa: E402
-from score_coverage import WORLDS  # noqa: E402
+import score_coverage
+from score_coverage import WORLDS
 
 DATA = Path(__file__).parent.parent / "data"
 # names of the overall table that differ from those of the cell table

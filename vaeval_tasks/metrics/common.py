@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from enum import StrEnum
 from types import ModuleType
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 from vaeval_tasks.audio import Clip
 from vaeval_tasks.errors import MissingDependencyError
 
-__all__ = ["Profile", "pick_device", "require", "short", "signature", "unusable"]
+__all__ = ["Profile", "device_facts", "pick_device", "require", "short", "signature", "unusable"]
 
 
 class Profile(StrEnum):
@@ -51,6 +52,17 @@ def require(module: str, feature: str, *, extra: str) -> ModuleType:
 def pick_device(torch: Any, device: str | None) -> Any:
     """Return the torch device of that name; by default CUDA where there is one, else the CPU."""
     return torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+
+
+def device_facts(device: str | None) -> dict[str, str]:
+    """Return what a signature says of the device a torch model runs on: nothing of a CPU, else ``device:cuda``.
+
+    On a CPU scores are the same for any number of threads (a test shows it); other hardware rounds otherwise.
+    """
+    if device == "cpu" or (device is None and importlib.util.find_spec("torch") is None):
+        return {}
+    kind = (device or str(pick_device(importlib.import_module("torch"), None))).partition(":")[0]
+    return {} if kind == "cpu" else {"device": kind}
 
 
 def unusable(clip: Clip, *, min_seconds: float) -> str:

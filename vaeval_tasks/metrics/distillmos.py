@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from vaeval_tasks.audio import Clip
 from vaeval_tasks.metrics.backends import Scored
-from vaeval_tasks.metrics.common import pick_device, require, short, signature, unusable
+from vaeval_tasks.metrics.common import device_facts, pick_device, require, short, signature, unusable
 from vaeval_tasks.progress import tracked
 from vaeval_tasks.services import weights
 
@@ -38,7 +38,12 @@ class DistillMos:
     @cached_property
     def signature(self) -> str:
         """Model and checksum."""
-        return signature("DistillMOS", model="distill_mos_v7", weights=short(weights.OFFLINE["distillmos"].sha256))
+        return signature(
+            "DistillMOS",
+            model="distill_mos_v7",
+            weights=short(weights.OFFLINE["distillmos"].sha256),
+            **device_facts(self._device),
+        )
 
     @cached_property
     def _net(self) -> tuple[Any, Any, Any]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vaeval_tasks.audio import Clip
-from vaeval_tasks.metrics.common import pick_device, require, short, signature, unusable
+from vaeval_tasks.metrics.common import device_facts, pick_device, require, short, signature, unusable
 from vaeval_tasks.progress import tracked
 from vaeval_tasks.services import weights
 
@@ -47,7 +47,9 @@ class Resemblyzer:
     def signature(self) -> str:
         """Model, checksum and voice detector."""
         sha = weights.OFFLINE["resemblyzer"].sha256
-        return signature("Resemblyzer", model="resemblyzer-0.1.4", weights=short(sha), vad="energy")
+        return signature(
+            "Resemblyzer", model="resemblyzer-0.1.4", weights=short(sha), vad="energy", **device_facts(self._device)
+        )
 
     @cached_property
     def _net(self) -> tuple[Any, Any, Any, Any]:

@@ -87,7 +87,7 @@ class FactorColumn:
 
 
 def factor_columns(task: str, items: Sequence[ItemScores]) -> dict[str, FactorColumn]:
-    """Return the factors of a task that any item has a value for; a judge's are weighed, for role-play by similarity."""
+    """Return the factors of a task that any item has a value for; role-play's verdicts are weighed by similarity."""
     found = factors(task)
     audible = np.array([item.audible for item in items])
     documents = _documents(items)
@@ -141,14 +141,12 @@ def _tails(verdicts: Floats, weight: Floats | None, documents: NDArray[np.int64]
 
 def product_estimate(columns: Sequence[FactorColumn]) -> ScoreEstimate:
     """Return the product of the means of factors; what is not heard is missing from all factors of sound at once."""
-    sounding = [column for column in columns if column.heard is not None]
-    parts, powers = [part for column in columns for part in column.tails], []
+    parts = [part for column in columns for part in column.tails]
     powers = [1] * len(parts)
-    if sounding:
-        first = sounding[0]
-        assert first.heard is not None
-        parts.append(share_part(first.heard, first.documents, np.ones(len(first.column), dtype=np.bool_)))
-        powers.append(len(sounding))
+    heard = [column.heard for column in columns if column.heard is not None]
+    if heard:
+        parts.append(share_part(heard[0], columns[0].documents, np.ones(len(heard[0]), dtype=np.bool_)))
+        powers.append(len(heard))
     value = 100 * math.prod(column.mean / 100 for column in columns)
     return _estimate(value, parts, powers, len(columns[0].column))
 

@@ -154,7 +154,7 @@ class ResponseMetric:
     factor: TaskFactor | None = None
     """How it counts in a task's scores, None where it does not."""
     published: str = ""
-    """How the signature of the scorer that the paper used starts; another is a stand-in, and named beside its number."""
+    """How the signature of the paper's scorer starts; another is a stand-in and is named beside its number."""
     reading: str = ""
     """What a reader must know beside the factor's figure, such as the level of chance."""
 

@@ -74,4 +74,4 @@ def _ranks(n: int, share: float) -> tuple[int, int] | None:
 
     below = bdtr(np.arange(n + 1), n, share)  # of k or fewer values below the quantile
     low, high = int(np.searchsorted(below, _TAIL, side="right")), int(np.searchsorted(below, 1 - _TAIL)) + 1
-    return (low, high) if 1 <= low and high <= n else None
+    return (low, high) if low >= 1 and high <= n else None
