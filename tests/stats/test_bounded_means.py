@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaeval_tasks.stats.bounded_means import Limits, mean_limits, mean_part, product_limits, share_part, wilson
+from vaeval_tasks.stats.bounded_means import BoundedLimits, mean_limits, mean_part, product_limits, share_part, wilson
 
 ALL = np.ones(20, dtype=bool)
 ALONE = np.arange(20)
@@ -82,7 +82,7 @@ def test_limits_hold_the_value(rows: list[tuple[bool, float, int]]) -> None:
 
 
 def test_the_mean_of_independent_values_by_hand() -> None:
-    found = mean_limits([0.4, 0.8], [Limits(low=0.1, high=0.5, se=0.1), Limits(low=0.4, high=0.9, se=0.2)])
+    found = mean_limits([0.4, 0.8], [BoundedLimits(low=0.1, high=0.5, se=0.1), BoundedLimits(low=0.4, high=0.9, se=0.2)])
     assert found.low == pytest.approx(0.6 - 0.25)  # sqrt(.3^2 + .4^2) / 2
     assert found.high == pytest.approx(0.6 + np.sqrt(0.02) / 2)
     assert found.se == pytest.approx(np.sqrt(0.05) / 2)

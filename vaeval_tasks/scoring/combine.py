@@ -31,7 +31,7 @@ from vaeval_tasks.scoring.estimates import (
 from vaeval_tasks.scoring.metric import FactorUse, MetricFamily
 from vaeval_tasks.scoring.registry import factors
 from vaeval_tasks.scoring.suite import FAMILIES
-from vaeval_tasks.stats.bounded_means import Limits, mean_limits
+from vaeval_tasks.stats.bounded_means import BoundedLimits, mean_limits
 
 __all__ = [
     "LOW_COVERAGE",
@@ -247,7 +247,7 @@ def _member(scores: TaskScores) -> GroupScore:
 def _group_mean(members: Sequence[GroupScore]) -> GroupScore:
     values = [member.value for member in members if member.value is not None]
     limits = [
-        Limits(low=m.low, high=m.high, se=m.se)
+        BoundedLimits(low=m.low, high=m.high, se=m.se)
         for m in members
         if m.low is not None and m.high is not None and m.se is not None
     ]

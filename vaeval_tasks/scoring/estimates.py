@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from vaeval_tasks.scoring.metric import AUDIBLE, FactorUse, MetricFamily, ResponseMetric, TaskFactor
 from vaeval_tasks.scoring.registry import factors
-from vaeval_tasks.stats.bounded_means import Limits, Part, mean_part, product_limits, share_part
+from vaeval_tasks.stats.bounded_means import BoundedLimits, BoundedPart, mean_part, product_limits, share_part
 
 __all__ = ["FactorColumn", "ItemScores", "ScoreEstimate", "factor_columns", "product_estimate"]
 
@@ -62,7 +62,7 @@ class FactorColumn:
     """(items,), which are heard, where the others count 0; None where sound does not matter."""
     documents: NDArray[np.int64]
     """(items,), the document of each."""
-    tails: Sequence[Part] = field(default=())
+    tails: Sequence[BoundedPart] = field(default=())
     """Parts whose product, times the share that is heard, is the mean."""
 
     @property
@@ -124,7 +124,7 @@ def _column(metric: ResponseMetric, factor: TaskFactor, items: Sequence[ItemScor
     return np.asarray(factor.gain * (column - factor.zero) + 0.0, dtype=np.float64)  # + 0.0: no -0
 
 
-def _tails(verdicts: Floats, weight: Floats | None, documents: NDArray[np.int64], within: Flags) -> list[Part] | None:
+def _tails(verdicts: Floats, weight: Floats | None, documents: NDArray[np.int64], within: Flags) -> list[BoundedPart] | None:
     """The share of right verdicts and the mean weight of these; None where verdicts are more than right or wrong."""
     if not within.any():
         return []
@@ -151,9 +151,9 @@ def product_estimate(columns: Sequence[FactorColumn]) -> ScoreEstimate:
     return _estimate(value, parts, powers, len(columns[0].column))
 
 
-def _estimate(value: float, parts: Sequence[Part], powers: Sequence[int], n: int) -> ScoreEstimate:
+def _estimate(value: float, parts: Sequence[BoundedPart], powers: Sequence[int], n: int) -> ScoreEstimate:
     """The interval of the product of parts about a value: items that do not count can make the two differ a little."""
-    found: Limits = product_limits(parts, powers)
+    found: BoundedLimits = product_limits(parts, powers)
     product = 100 * math.prod(part.value**power for part, power in zip(parts, powers, strict=True))
     scale = 100 * (value / product if value > 0 and product > 0 else 1.0)
     low, high = min(value, max(0.0, scale * found.low)), max(value, min(100.0, scale * found.high))

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Limits", "Part", "mean_limits", "mean_part", "product_limits", "share_part", "wilson"]
+__all__ = ["BoundedLimits", "BoundedPart", "mean_limits", "mean_part", "product_limits", "share_part", "wilson"]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -38,7 +38,7 @@ _DOUBTED = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class BoundedLimits:
     """The ends of a 95 % interval, and the standard error."""
 
     low: float
@@ -47,11 +47,11 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Part:
+class BoundedPart:
     """A share or a mean between 0 and 1, with its interval."""
 
     value: float
-    limits: Limits
+    limits: BoundedLimits
     pulls: Floats
     """What each document adds to the error of ``value``, (documents,); for correlations."""
 
@@ -70,7 +70,7 @@ def wilson(value: float, n: float, quantile: float = _Z) -> tuple[float, float]:
     return min(max(0.0, centre - half), value), max(min(1.0, centre + half), value)
 
 
-def share_part(flags: Flags, documents: Codes, within: Flags) -> Part:
+def share_part(flags: Flags, documents: Codes, within: Flags) -> BoundedPart:
     """Return the share of flags among the items ``within``, of which there is at least one.
 
     Args:
@@ -88,7 +88,7 @@ def share_part(flags: Flags, documents: Codes, within: Flags) -> Part:
     return _part(value, pulls, effective, quantile)
 
 
-def mean_part(x: Floats, documents: Codes, within: Flags) -> Part:
+def mean_part(x: Floats, documents: Codes, within: Flags) -> BoundedPart:
     """Return the mean of values between 0 and 1 of the items ``within``, of which there is at least one."""
     value, pulls, _, groups = _mean(x, documents, within)
     variance = _variance(pulls, groups) if groups > 1 else 0.0
@@ -115,14 +115,14 @@ def _t(degrees: int) -> float:
     return float(stdtrit(degrees, 0.975))
 
 
-def _part(value: float, pulls: Floats, effective: float, quantile: float) -> Part:
+def _part(value: float, pulls: Floats, effective: float, quantile: float) -> BoundedPart:
     low, high = wilson(value, effective, quantile)
     middle = (low + high) / 2 if value in (0.0, 1.0) else value
     se = math.sqrt(middle * (1 - middle) / effective)
-    return Part(value=value, limits=Limits(low=low, high=high, se=se), pulls=pulls)
+    return BoundedPart(value=value, limits=BoundedLimits(low=low, high=high, se=se), pulls=pulls)
 
 
-def product_limits(parts: Sequence[Part], powers: Sequence[int]) -> Limits:
+def product_limits(parts: Sequence[BoundedPart], powers: Sequence[int]) -> BoundedLimits:
     """Return the interval of the product of parts, each raised to its power."""
     weights = np.array(powers, dtype=np.float64)
     value = np.array([part.value for part in parts])
@@ -139,7 +139,7 @@ def product_limits(parts: Sequence[Part], powers: Sequence[int]) -> Limits:
         for k, (w, v) in enumerate(zip(weights, value, strict=True))
     ]
     spread = np.array(slopes) * errors
-    return Limits(
+    return BoundedLimits(
         low=min(low, product), high=max(high, product), se=float(np.sqrt(max(0.0, spread @ related @ spread)))
     )
 
@@ -175,10 +175,10 @@ def _extreme(value: Floats, down: Floats, up: Floats, weights: Floats, related: 
     return found
 
 
-def mean_limits(values: Sequence[float], limits: Sequence[Limits]) -> Limits:
+def mean_limits(values: Sequence[float], limits: Sequence[BoundedLimits]) -> BoundedLimits:
     """Return the interval of the plain mean of independent values, which stays within their range."""
     n = len(values)
     down = math.sqrt(sum((v - x.low) ** 2 for v, x in zip(values, limits, strict=True))) / n
     up = math.sqrt(sum((x.high - v) ** 2 for v, x in zip(values, limits, strict=True))) / n
     mean = sum(values) / n
-    return Limits(low=mean - down, high=mean + up, se=math.sqrt(sum(x.se**2 for x in limits)) / n)
+    return BoundedLimits(low=mean - down, high=mean + up, se=math.sqrt(sum(x.se**2 for x in limits)) / n)

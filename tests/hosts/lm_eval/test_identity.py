@@ -87,5 +87,5 @@ def test_settings_cross_the_harness_with_all_that_is_new() -> None:
     settings = HarnessSettings.from_metadata({"min_judged": "0.3", "pretrained": "m"}).of_items(7)
     assert HarnessSettings.from_json(settings.to_json()) == settings
     assert (settings.min_judged, settings.items) == (0.3, 7)
-    with pytest.raises(InputError, match="min_judged: must be a share between 0 and 1 such as 0.5, got '50'"):
+    with pytest.raises(InputError, match=r"min_judged: must be a share between 0 and 1 such as 0\.5, got '50'"):
         HarnessSettings.from_metadata({"min_judged": "50"})

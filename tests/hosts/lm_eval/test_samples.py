@@ -64,10 +64,6 @@ def test_the_harness_table_and_json_name_a_stand_in(
 def test_few_verdicts_make_no_score_and_break_nothing(
     tmp_path: Path, evaluate: Any, fakes: Any, fake_scorers: Callable[..., Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    class Shy(fakes.FakeJudge):  # type: ignore[misc, name-defined]
-        def _one(self, item: Any) -> Any:
-            return fakes.Scored(value=None, detail="no rule") if len(self.items) % 2 else super()._one(item)
-
     fake_scorers(judge=fakes.FakeJudge(silent_on="speaking_safety"))
     group = ["voiceassistant_eval_speaking"]
     metadata = {"min_judged": "0.4"}
