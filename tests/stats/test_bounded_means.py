@@ -82,7 +82,8 @@ def test_limits_hold_the_value(rows: list[tuple[bool, float, int]]) -> None:
 
 
 def test_the_mean_of_independent_values_by_hand() -> None:
-    found = mean_limits([0.4, 0.8], [BoundedLimits(low=0.1, high=0.5, se=0.1), BoundedLimits(low=0.4, high=0.9, se=0.2)])
+    limits = [BoundedLimits(low=0.1, high=0.5, se=0.1), BoundedLimits(low=0.4, high=0.9, se=0.2)]
+    found = mean_limits([0.4, 0.8], limits)
     assert found.low == pytest.approx(0.6 - 0.25)  # sqrt(.3^2 + .4^2) / 2
     assert found.high == pytest.approx(0.6 + np.sqrt(0.02) / 2)
     assert found.se == pytest.approx(np.sqrt(0.05) / 2)

@@ -124,7 +124,9 @@ def _column(metric: ResponseMetric, factor: TaskFactor, items: Sequence[ItemScor
     return np.asarray(factor.gain * (column - factor.zero) + 0.0, dtype=np.float64)  # + 0.0: no -0
 
 
-def _tails(verdicts: Floats, weight: Floats | None, documents: NDArray[np.int64], within: Flags) -> list[BoundedPart] | None:
+def _tails(
+    verdicts: Floats, weight: Floats | None, documents: NDArray[np.int64], within: Flags
+) -> list[BoundedPart] | None:
     """The share of right verdicts and the mean weight of these; None where verdicts are more than right or wrong."""
     if not within.any():
         return []

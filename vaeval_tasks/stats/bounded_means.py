@@ -102,7 +102,7 @@ def _mean(x: Floats, documents: Codes, within: Flags) -> tuple[float, Floats, in
     n = int(within.sum())
     value = min(1.0, max(0.0, float(x[within].mean())))
     pulls = np.bincount(documents[within], (x[within] - value) / n, minlength=int(documents.max()) + 1)
-    return value, pulls, n, len(np.unique(documents[within]))
+    return value, np.asarray(pulls, dtype=np.float64), n, len(np.unique(documents[within]))
 
 
 def _variance(pulls: Floats, groups: int) -> float:

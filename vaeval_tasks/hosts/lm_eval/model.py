@@ -22,7 +22,7 @@ from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.files import sha256_bytes
 from vaeval_tasks.hosts.lm_eval.answer import HarnessAnswer
 from vaeval_tasks.hosts.lm_eval.documents import item
-from vaeval_tasks.hosts.lm_eval.identity import checkpoint_digest, refuse_other_model
+from vaeval_tasks.hosts.lm_eval.model_identity import checkpoint_digest, refuse_other_model
 from vaeval_tasks.hosts.lm_eval.run_settings import HarnessSettings, run_folder
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.protocol import SpeechModel, Turn, TurnRole

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vaeval_tasks.errors import InputError
-from vaeval_tasks.hosts.lm_eval.identity import model_identity, model_label, refuse_other_model
+from vaeval_tasks.hosts.lm_eval.model_identity import model_identity, model_label, refuse_other_model
 from vaeval_tasks.metrics.common import Profile
 from vaeval_tasks.metrics.guest_scorers import ROLES
 from vaeval_tasks.scoring.combine import MIN_JUDGED, check_min_judged
@@ -63,7 +63,7 @@ class HarnessSettings:
     items: int | None = None
     """How many documents the task's data have."""
     identity: str = ""
-    """What tells the model from others, see :mod:`vaeval_tasks.hosts.lm_eval.identity`."""
+    """What tells the model from others, see :mod:`vaeval_tasks.hosts.lm_eval.model_identity`."""
 
     @classmethod
     def from_metadata(cls, metadata: Mapping[str, Any]) -> HarnessSettings:

@@ -10,7 +10,7 @@ import pytest
 
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.hosts.lm_eval.hooks import process_results
-from vaeval_tasks.hosts.lm_eval.identity import checkpoint_digest, model_identity, model_label
+from vaeval_tasks.hosts.lm_eval.model_identity import checkpoint_digest, model_identity, model_label
 from vaeval_tasks.hosts.lm_eval.run_settings import METADATA, HarnessSettings
 
 
