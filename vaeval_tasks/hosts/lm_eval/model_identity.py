@@ -24,6 +24,7 @@ NAMING = ("pretrained", "model", "path", "engine")
 _NOT_THE_MODEL = (
     *("batch_size", "max_batch_size", "device", "num_concurrent", "max_retries", "timeout", "parallelize", "limit"),
     *("trust_remote_code", "cache_dir", "config_source", "config", "gpu_memory_utilization", "needs", "version"),
+    *("strict", "dry_run", "retry_unjudged"),
 )
 """What changes how fast answers come, or belongs to a task."""
 _ENDS = 65_536
@@ -43,7 +44,9 @@ def model_identity(metadata: Mapping[str, Any], own: Iterable[str]) -> str:
         own: names in it that are not the model's.
     """
     aside = {*own, *_NOT_THE_MODEL} - {"model_name", "revision"}
-    arguments = {name: str(value) for name, value in metadata.items() if name not in aside}
+    arguments = {
+        name: str(value) for name, value in metadata.items() if name not in aside and not name.startswith("judge")
+    }
     if kind := _typed():
         arguments["type"] = kind
     digests = {name: checkpoint_digest(arguments[name]) for name in ("pretrained", "path", "peft") if name in arguments}
