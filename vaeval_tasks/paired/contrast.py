@@ -14,6 +14,7 @@ from vaeval_tasks.paired.sides import Key, RunSide, ScoredAnswer, item_columns
 from vaeval_tasks.scoring import combine
 from vaeval_tasks.scoring.metric import FactorUse, MetricFamily
 from vaeval_tasks.scoring.registry import factors
+from vaeval_tasks.scoring.scores import document_of
 from vaeval_tasks.scoring.suite import FAMILIES
 from vaeval_tasks.stats.paired import (
     PRODUCT,
@@ -89,8 +90,7 @@ def documents_of(answers: Mapping[Key, ScoredAnswer], keys: Sequence[Key]) -> di
     numbers: dict[tuple[str, ...], int] = {}
     out = {}
     for key in keys:
-        item = answers[key].item
-        about = next(iter(item.images), "") or item.role_audio or next(iter(item.audio), "")
+        about = document_of(answers[key].item)
         out[key] = numbers.setdefault((about,) if about else key, len(numbers))
     return out
 

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vaeval_tasks.errors import InputError, UnknownNameError
-from vaeval_tasks.scoring import combine
-from vaeval_tasks.scoring.combine import ItemScores
+from vaeval_tasks.scoring.estimates import ItemScores, factor_columns
 from vaeval_tasks.scoring.metric import AUDIBLE
-from vaeval_tasks.scoring.registry import response_metrics
+from vaeval_tasks.scoring.registry import factors, response_metrics
 from vaeval_tasks.scoring.results import ConfigResults, RunResults, TaskResult, read_results
 from vaeval_tasks.store.answers import latest
 from vaeval_tasks.store.run import RunDir
@@ -142,7 +141,9 @@ def _signed(scores: Sequence[Score], signature: str, emotion: str) -> list[Score
 
 def item_columns(task: str, answers: Sequence[ScoredAnswer]) -> dict[str, NDArray[np.float64]]:
     """Return every factor of every answer on its scale to 100, as the task's scores are made of it; NaN for none."""
-    return combine._columns(task, [answer.scores for answer in answers])
+    nothing = np.full(len(answers), np.nan)
+    found = factor_columns(task, [answer.scores for answer in answers])
+    return dict.fromkeys(factors(task), nothing) | {name: factor.column for name, factor in found.items()}
 
 
 def named_apart(sides: Sequence[RunSide]) -> list[str]:
