@@ -125,8 +125,8 @@ def gate(
 ) -> None:
     """Say whether RUN is really worse than its baseline: a gate for continuous integration.
 
-    Every task (and the whole, where all 13 were run) is tested for a drop larger than the margin, one-sided, with 5 %
-    for all of them together (Holm). One line is printed; its first word is ok or regression.
+    Every task (and the whole, where all 13 were run) is tested for a drop larger than the margin, one-sided, with
+    2.5 % for all of them together (Holm). One line is printed; its first word is ok or regression.
 
     Exit codes: 0 no regression is shown, 1 a regression, 2 the two could not be compared (one line on standard error,
     an error and no failure in the JUnit file) or usage.

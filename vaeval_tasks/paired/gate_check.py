@@ -14,6 +14,8 @@ from vaeval_tasks.stats.paired import PRODUCT, holm
 
 __all__ = ["GateCheck", "GateOutcome", "GateResult", "check_gate"]
 
+ERROR = ALPHA / 2
+"""How often a run that is no worse may be called so, over all checks: the lower half of what ``compare`` calls real."""
 LEAST_SHARED = 0.9
 """A run that answered less of its baseline's items than this is partial."""
 
@@ -141,7 +143,7 @@ def _outcome(one: ScoreContrast, p: float | None, margin: float) -> GateOutcome:
     if p is None or one.difference is None:
         return GateOutcome.skipped
     # what nobody can see in the printed scores is no regression
-    return GateOutcome.regression if p < ALPHA and one.difference < -margin else GateOutcome.passed
+    return GateOutcome.regression if p < ERROR and one.difference < -margin else GateOutcome.passed
 
 
 def _require_whole(run: RunSide, baseline: RunSide, tasks: Sequence[str]) -> None:
