@@ -381,5 +381,5 @@ def test_calibration_in_small(calibration: ModuleType, apart: bool) -> None:
 
 
 def test_a_gate_of_four_tasks_is_seldom_wrong_and_finds_what_fell(calibration: ModuleType) -> None:
-    assert calibration.flagged(100, 0, tasks=4, documents=30, draws=199) <= 0.1
-    assert calibration.flagged(20, 4, tasks=4, documents=60, draws=199) > 0.5
+    assert calibration.flagged(100, 0, tasks=4, documents=30, draws=199) <= 0.05
+    assert calibration.flagged(15, 4, tasks=4, documents=120, draws=199) > 0.5
