@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from vaeval_tasks.verbs.agree import agree
     from vaeval_tasks.verbs.board import board
+    from vaeval_tasks.verbs.compare import compare
     from vaeval_tasks.verbs.generate import generate
     from vaeval_tasks.verbs.load import load
     from vaeval_tasks.verbs.mos import mos
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__", "agree", "board", "generate", "load", "mos", "pair", "rank", "score"]
+__all__ = ["__version__", "agree", "board", "compare", "generate", "load", "mos", "pair", "rank", "score"]
 
 
 def __getattr__(name: str) -> Any:

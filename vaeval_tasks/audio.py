@@ -5,6 +5,7 @@ Files are decoded with libsndfile (WAV, FLAC, Ogg, MP3). torchaudio and torchcod
 
 from __future__ import annotations
 
+import base64
 import io
 import struct
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ __all__ = [
     "AudioInput",
     "Clip",
     "audible",
+    "mp3_uri",
     "read_audio",
     "resample",
     "wav_bytes",
@@ -198,6 +200,15 @@ def wav_header(size: int, rate: int) -> bytes:
         raise InputError(f"a WAV file holds 4 GiB; this clip takes {size} bytes")
     form = (16, 1, 1, rate, 2 * rate, 2, 16)  # bytes of the format, PCM, channels, Hz, bytes/s, bytes/frame, bits
     return struct.pack("<4sI4s4sIHHIIHH4sI", b"RIFF", 36 + size, b"WAVE", b"fmt ", *form, b"data", size)
+
+
+def mp3_uri(clip: Clip, rate: int = 24_000) -> str:
+    """Return the clip as an MP3 within a data URI: the one format that every browser plays."""
+    import soundfile
+
+    buffer = io.BytesIO()
+    soundfile.write(buffer, clip.at(rate).samples, rate, format="MP3")
+    return "data:audio/mpeg;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
 
 
 def write_wav(path: str | Path, clip: Clip) -> None:

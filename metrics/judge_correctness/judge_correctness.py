@@ -25,12 +25,14 @@ Args:
     verdicts (`list` of `str`): what a judge has written already; then no judge is asked.
     backend (`str`): `offline` (rules) or `reference` (a language model); by default the configuration, else `offline`.
     url, model, prompts (`str`): the endpoint's base, the judge's name there, a folder of other prompts (reference).
+    min_judged (`float`): the share of rows that must have a value, or there is no mean (0.5).
 
 Returns:
     judge_correctness (`float` or None): the share of correct or good among judged items, 0 to 1; higher is better.
     scores (`list`): 1, 0, or None for each item.
     n, n_skipped (`int`): items, and how many have no verdict.
     skipped (`list` of `str`): why, for each of these.
+    coverage, reason (`float`, `str`): the share of rows with a value; below `min_judged` there is no mean, and why.
     signature (`str`): judge and prompts; scores compare only where it agrees.
 
 Examples:
@@ -90,15 +92,24 @@ class JudgeCorrectness(evaluate.Metric):
         self.add_batch(**{name: None if value is None else [value] for name, value in row.items()})
 
     def _compute(
-        self, predictions, references, questions, verdicts, task=None, backend=None, url=None, model=None, prompts=None
+        self,
+        predictions,
+        references,
+        questions,
+        verdicts,
+        task=None,
+        backend=None,
+        url=None,
+        model=None,
+        prompts=None,
+        min_judged=0.5,
     ):
         if any(verdicts):
             family = content_judge.family(task) if task else None
-            return hub.result(
-                "judge_correctness", [content_judge.parse_verdict(v, family) for [v] in verdicts], "judge-given"
-            )
+            given = [content_judge.parse_verdict(v, family) for [v] in verdicts]
+            return hub.result("judge_correctness", given, "judge-given", min_judged=min_judged)
         chosen = content_judge.pick_content_judge(
             hub.backend_of(backend, self.config_name), url=url, model=model, prompts=prompts
         )
         scored = chosen.judge(hub.judge_items(task, predictions, references, questions))
-        return hub.result("judge_correctness", scored, chosen.signature)
+        return hub.result("judge_correctness", scored, chosen.signature, min_judged=min_judged)

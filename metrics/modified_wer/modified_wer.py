@@ -28,6 +28,7 @@ Returns:
     scores (`list` of `float`): the value of each pair.
     n, n_skipped (`int`): pairs, and how many were skipped (always 0: any two texts have a value).
     skipped (`list` of `str`): always empty.
+    coverage, reason (`float`, `str`): the share of rows with a value; below `min_judged` there is no mean, and why.
     signature (`str`): how the texts were compared.
 
 Examples:

@@ -26,12 +26,14 @@ Args:
     backend (`str`): `offline` (Resemblyzer) or `reference` (WeSpeaker); by default the configuration, else `offline`.
     path (`str`): a local WeSpeaker ONNX file, for the reference backend; by default it comes from the Hub.
     device (`str`): a torch device; by default CUDA where there is one.
+    min_judged (`float`): the share of rows that must have a value, or there is no mean (0.5).
 
 Returns:
     speaker_similarity (`float` or None): the mean over the pairs that could be scored, 0 to 1; higher is more alike.
     scores (`list`): a similarity, or None, for each pair.
     n, n_skipped (`int`): pairs, and how many of them could not be scored.
     skipped (`list` of `str`): why, for each of these.
+    coverage, reason (`float`, `str`): the share of rows with a value; below `min_judged` there is no mean, and why.
     signature (`str`): encoder and checksum; scores compare only where it agrees.
 
 Examples:
@@ -81,10 +83,10 @@ class SpeakerSimilarity(evaluate.Metric):
         """Add one pair of clips."""
         self.add_batch(predictions=[prediction], references=[reference])
 
-    def _compute(self, predictions, references, backend=None, path=None, device=None):
+    def _compute(self, predictions, references, backend=None, path=None, device=None, min_judged=0.5):
         key = (hub.backend_of(backend, self.config_name), path, device)
         if key not in self._backends:
             self._backends[key] = profiles.speaker_encoder(key[0], path=path, device=device)
         clips = hub.AudioRows(predictions, "predictions"), hub.AudioRows(references, "references")
         scored = speaker_similarity.similarities(self._backends[key], *clips)
-        return hub.result("speaker_similarity", scored, self._backends[key].signature)
+        return hub.result("speaker_similarity", scored, self._backends[key].signature, min_judged=min_judged)

@@ -25,12 +25,14 @@ Args:
     backend (`str`): `offline` (Distill-MOS) or `reference` (UTMOS22 strong); by default the configuration, else `offline`.
     path (`str`): a local UTMOS22 strong checkpoint, for the reference backend; by default it comes from the Hub.
     device (`str`): a torch device; by default CUDA where there is one.
+    min_judged (`float`): the share of rows that must have a value, or there is no mean (0.5).
 
 Returns:
     utmos (`float` or None): the mean over the clips that could be scored, 1 to 5; higher is better.
     scores (`list`): a score, or None, for each clip.
     n, n_skipped (`int`): clips, and how many of them could not be scored.
     skipped (`list` of `str`): why, for each of these.
+    coverage, reason (`float`, `str`): the share of rows with a value; below `min_judged` there is no mean, and why.
     signature (`str`): backend and checksum; scores compare only where it agrees.
     model (`str`): the model that gave the scores, `DistillMOS` or `UTMOS22-strong`.
 
@@ -76,10 +78,12 @@ class Utmos(evaluate.Metric):
         """Add one clip."""
         self.add_batch(predictions=[prediction])
 
-    def _compute(self, predictions, backend=None, path=None, device=None):
+    def _compute(self, predictions, backend=None, path=None, device=None, min_judged=0.5):
         key = (hub.backend_of(backend, self.config_name), path, device)
         if key not in self._backends:
             self._backends[key] = profiles.speech_quality(key[0], path=path, device=device)
         quality = self._backends[key]
         scored = quality.score(hub.AudioRows(predictions, "predictions"))
-        return hub.result("utmos", scored, quality.signature, model=quality.signature.partition("|")[0])
+        return hub.result(
+            "utmos", scored, quality.signature, model=quality.signature.partition("|")[0], min_judged=min_judged
+        )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
-import math
+import sys
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +21,10 @@ from vaeval_tasks.scoring.combine import (
     signature_differences,
 )
 from vaeval_tasks.scoring.suite import FAMILIES, TASKS
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
+import score_coverage
+from score_coverage import WORLDS
 
 DATA = Path(__file__).parent.parent / "data"
 # names of the overall table that differ from those of the cell table
@@ -177,13 +183,16 @@ item_scores = st.builds(
 
 
 @given(st.lists(item_scores, min_size=1, max_size=8), st.sampled_from(["speaking_roleplay", "speaking_safety"]))
-def test_intervals_hold_the_estimate_and_stay_on_the_scale(items: list[ItemScores], task: str) -> None:
-    found = combine(task, items, replicates=200)
-    for estimate in found.factors.values():
+def test_intervals_hold_what_is_printed_and_stay_on_the_scale(items: list[ItemScores], task: str) -> None:
+    found = combine(task, items, min_judged=0)
+    for estimate in (*found.factors.values(), found.unrounded):
         if estimate is not None:
-            assert -1e-9 <= estimate.low <= estimate.high <= 100 + 1e-9
-            assert min(estimate.low, estimate.value) >= -1e-9
-            assert math.isfinite(estimate.se)
+            assert 0 <= estimate.low <= estimate.value <= estimate.high <= 100 + 1e-9
+            assert estimate.low < estimate.high
+            assert 0 <= estimate.se <= 50
+    if found.score is not None:
+        assert found.unrounded is not None
+        assert found.unrounded.low <= found.score <= found.unrounded.high
     assert (found.score is None) == bool(found.reason)
 
 
@@ -194,13 +203,87 @@ def test_order_of_items_does_not_change_the_estimate(order: list[int]) -> None:
     assert shuffled.score == pytest.approx(combine("speaking_safety", items).score)
 
 
-def test_the_bootstrap_has_the_textbook_standard_error_and_is_seeded() -> None:
+def test_a_share_has_the_textbook_standard_error() -> None:
     """Of a share p over n items the standard error is sqrt(p (1 - p) / n) = 100 sqrt(.25 / 400) = 2.5."""
-    items = [scored(content=i % 2, audible=True, mos=4, wer=0) for i in range(400)]
-    found = combine("speaking_safety", items)
-    content = found.factors["content"]
+    content = combine("speaking_safety", half_right(400)).factors["content"]
     assert content is not None
-    assert content.se == pytest.approx(2.5, rel=0.1)
-    assert content.high - content.low == pytest.approx(2 * 1.96 * 2.5, rel=0.1)
-    assert combine("speaking_safety", items) == found
-    assert combine("speaking_safety", items, seed=1) != found
+    assert content.se == pytest.approx(2.5, rel=0.01)
+    assert content.high - content.low == pytest.approx(2 * 1.96 * 2.5, rel=0.01)
+
+
+def half_right(n: int, *, documents: int | None = None) -> list[ItemScores]:
+    """Every other document is right, and every item with it."""
+    of = [i * (documents or n) // n for i in range(n)]
+    return [
+        replace(scored(content=d % 2, audible=True, mos=4 + i % 2 / 10, wer=i % 3 / 30), document=str(d))
+        for i, d in enumerate(of)
+    ]
+
+
+def test_items_of_one_document_are_not_independent() -> None:
+    """400 items of 40 documents that are right or wrong as a whole say as much as 40 items."""
+    apart, together = (combine("speaking_safety", half_right(400, documents=d)) for d in (400, 40))
+    forty = combine("speaking_safety", half_right(40))
+    widths = [f.factors["content"].high - f.factors["content"].low for f in (apart, together, forty)]  # type: ignore[union-attr]
+    assert widths[0] * 3 < widths[1]
+    assert widths[1] == pytest.approx(widths[2], rel=0.06)
+
+
+@pytest.mark.parametrize("n", [1, 5, 20])
+@pytest.mark.parametrize("right", [0.0, 1.0])
+def test_nothing_collapses_where_all_answers_are_alike(n: int, right: float) -> None:
+    """Wilson's interval of 0 or n of n ends at n / (n + 3.84)."""
+    found = combine("speaking_safety", [scored(content=right, audible=True, mos=4, wer=0)] * n)
+    content, whole = found.factors["content"], found.unrounded
+    assert content is not None
+    assert whole is not None
+    assert content.high - content.low == pytest.approx(100 * (1 - n / (n + 1.96**2)), rel=1e-3)
+    assert whole.high - whole.low >= 0.5 * (content.high - content.low)
+
+
+def test_a_silent_model_has_no_score_of_exactly_nothing() -> None:
+    found = combine("speaking_safety", [scored(content=1)] * 20)
+    assert found.score == 0
+    assert found.unrounded is not None
+    assert (found.unrounded.low, found.unrounded.high) == (0, pytest.approx(2.6, abs=0.5))
+
+
+def test_few_verdicts_make_no_score() -> None:
+    """1 verdict of 51 made content 100 [100, 100] and a score."""
+    unjudged = scored(audible=True, mos=4, wer=0.1)
+    one = combine("speaking_safety", [GOOD] + [unjudged] * 50)
+    assert (one.score, one.unrounded, one.factors["content"], one.unjudged) == (None, None, None, 50)
+    assert one.reason == "content is known for 1 of 51 answers, fewer than 50 % (min_judged)"
+    assert one.thin
+    assert combine("speaking_safety", [GOOD] + [unjudged] * 50, min_judged=0.01).score is not None
+    half = combine("speaking_safety", [GOOD, unjudged] * 10)
+    assert (half.score is not None, half.coverage, half.thin) == (True, 0.5, True)
+    assert not combine("speaking_safety", [GOOD] * 18 + [unjudged] * 2).thin
+    assert combine("speaking_safety", [GOOD] * 17 + [unjudged] * 3).thin
+
+
+def test_a_group_says_the_coverage_of_its_thinnest_task() -> None:
+    tasks = {task: combine(task, [GOOD] * 20) for task in TASKS}
+    tasks["listening_music"] = combine("listening_music", [GOOD] * 15 + [scored(audible=True, mos=4, wer=0)] * 5)
+    groups = group_scores(tasks)
+    assert [groups[g].coverage for g in ("listening", "speaking", "overall")] == [0.75, 1.0, 0.75]
+    for group in groups.values():
+        assert group.low is not None
+        assert group.value is not None
+        assert group.high is not None
+        assert group.low < group.value < group.high
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
+    """Over 9 worlds of the benchmark, 5 to 100 items: 93 to 97.5 % of 95 % intervals of the score and of content."""
+    rng = np.random.default_rng(12)
+    held = []
+    for world in WORLDS[::2]:
+        for n in (5, 20, 100):
+            for _ in range(40):
+                held.append([*score_coverage.held(combine(world.task, world.items(n, rng)), world.truth)])
+    content, speech, consistency, score = np.mean(held, axis=0)
+    assert 0.93 <= score <= 0.975
+    assert 0.92 <= content <= 0.98
+    # where everything was heard the share that is not heard may still be as large as Wilson says
+    assert 0.94 <= min(speech, consistency) <= max(speech, consistency) <= 0.995

@@ -49,7 +49,9 @@ def run(tmp_path: Path) -> RunDir:
     run.write(
         "responses",
         [
-            response("full", path="audio/a.wav", text="one two three four", first_audio_s=0.4, total_s=2.5),
+            response(
+                "full", path="audio/a.wav", text="one two three four", first_audio_s=0.4, total_s=2.5, seconds=2.0
+            ),
             response("silent", path="audio/silent.wav", output_transcript="heard"),
             response("late", ResponseStatus.timeout),
         ],
@@ -65,6 +67,7 @@ def test_every_measure_of_every_response_has_a_value_or_a_reason(run: RunDir) ->
     full = {m: scores["full", m].value for m in MEASURES}
     assert full["latency_s"] == 0.4
     assert full["total_s"] == 2.5
+    assert full["real_time_factor"] == pytest.approx(1.25)
     assert full["seconds"] == pytest.approx(2.0)
     assert full["words"] == 4
     assert full["words_per_minute"] == pytest.approx(120)
@@ -90,4 +93,4 @@ def test_a_broken_file_is_named_and_what_needs_no_sound_is_kept(run: RunDir) -> 
     (run.root / "audio" / "a.wav").write_bytes(b"RIFF")
     with pytest.raises(InputError, match=r"response 'full'.*a\.wav.*cannot be read as sound"):
         measure(run)
-    assert {s.metric for s in run.read("scores")} == {"latency_s", "total_s"}
+    assert {s.metric for s in run.read("scores")} == {"latency_s", "total_s", "real_time_factor"}

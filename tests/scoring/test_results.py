@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from vaeval_tasks.errors import InputError
 from vaeval_tasks.metrics import profiles
 from vaeval_tasks.metrics.backends import Scored
 from vaeval_tasks.metrics.profiles import Scorers
-from vaeval_tasks.scoring.results import changed_scorers, read_results, score_run
+from vaeval_tasks.scoring.results import PARTIAL, changed_scorers, read_results, score_run
 from vaeval_tasks.scoring.results_text import results_text
 from vaeval_tasks.store.answers import latest
 from vaeval_tasks.store.run import RunDir
@@ -63,9 +64,12 @@ def test_tasks_accumulate_and_the_seed_and_scorers_are_kept(run: RunDir) -> None
     scorers = judged("one")
     responses = run.responses()
     score_run(run, responses[:1], scorers)
-    score_run(run, responses[1:], scorers, seed=3)
+    score_run(run, responses[1:], scorers, min_judged=0.3)
     tasks = read_results(run).configs["m/d/d"].tasks
-    assert {name: task.seed for name, task in tasks.items()} == {"speaking_assistant": 0, "speaking_safety": 3}
+    assert {name: task.min_judged for name, task in tasks.items()} == {
+        "speaking_assistant": 0.5,
+        "speaking_safety": 0.3,
+    }
     assert tasks["speaking_safety"].scores.signatures == {"content": "one", "speech": "none", "consistency": "none"}
 
 
@@ -105,18 +109,113 @@ def test_a_factor_that_is_no_number_is_refused(run: RunDir) -> None:
         read_results(run)
 
 
-def test_the_file_is_that_of_0_1_0(run: RunDir) -> None:
-    """Its readers know these fields of a task and no others."""
+def test_the_file_of_version_2(run: RunDir) -> None:
     score_run(run, run.responses(), judged("one"))
     results = json.loads((run.root / "results.json").read_text())
-    assert (results["version"], set(results)) == (1, {"version", "configs", "software", "methodology", "made"})
+    assert (results["version"], set(results)) == (2, {"version", "configs", "software", "methodology", "made"})
     config = results["configs"]["m/d/d"]
-    assert set(config) == {"tasks", "groups", "model_config"}
+    assert set(config) == {"tasks", "groups", "model_config", "latency"}
     assert set(config["tasks"]["speaking_safety"]) == {
-        "task", "n", "content", "speech", "consistency", "similarity", "unrounded", "score", "missing", "unjudged",
-        "unscored", "failed", "reason", "signatures", "data_revision", "seed",
+        "task", "n", "content", "speech", "consistency", "similarity", "unrounded", "score", "coverage", "missing",
+        "unjudged", "unscored", "failed", "reason", "signatures", "data_revision", "data_items", "asked", "min_judged",
+        "latency",
     }  # fmt: skip
     assert set(config["groups"]) == {"listening", "speaking", "viewing", "overall"}
+
+
+def test_a_file_of_0_1_0_is_read(run: RunDir) -> None:
+    """Version 1 had the seed of its bootstrap and neither coverage nor latency."""
+    score_run(run, run.responses(), judged("one"))
+    path = run.root / "results.json"
+    results = json.loads(path.read_text())
+    results["version"] = 1
+    config = results["configs"]["m/d/d"]
+    del config["latency"]
+    for task in config["tasks"].values():
+        for name in ("coverage", "data_items", "asked", "min_judged", "latency"):
+            del task[name]
+        task["seed"] = 0
+    path.write_text(json.dumps(results))
+    task = read_results(run).configs["m/d/d"].tasks["speaking_safety"]
+    assert (task.size, task.partial, task.scores.coverage, task.scores.score) == (1, False, None, 0)
+
+
+def many(run: RunDir, n: int, task: str = "speaking_safety", **changes: Any) -> list[Response]:
+    """Answers to n items, of one document each two."""
+    for i in range(n):
+        run.append("items", Item(item_id=f"q{i}", task=task, audio=(f"{i // 2}.wav",)))
+    made = [
+        replace(answer(100 + i, task, first_audio_s=0.5 + i / 100, total_s=2.0), prompt_id=f"q{i}", **changes)
+        for i in range(n)
+    ]
+    run.append("responses", *made)
+    return made
+
+
+def test_fewer_items_never_replace_a_result(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    run = RunDir(tmp_path)
+    responses = many(run, 12)
+    run.note_within("items", speaking_safety=12)
+    score_run(run, responses[:8], judged("one"))
+    assert "8 of 12 items" in results_text(read_results(run))
+    score_run(run, responses, judged("one"))
+    text = (tmp_path / "results.json").read_text()
+    assert "of 12 items" not in results_text(read_results(run))
+    score_run(run, responses[:3], judged("one"))
+    assert "results.json keeps the result of 12 items; that of these 3 is in results-partial.json" in caplog.text
+    assert read_results(run).configs["m/d/d"].tasks["speaking_safety"].scores.n == 12
+    assert json.loads(text)["configs"] == json.loads((tmp_path / "results.json").read_text())["configs"]
+    assert read_results(run, file=PARTIAL).configs["m/d/d"].tasks["speaking_safety"].scores.n == 3
+    # all that the data have now replaces more than that, and what was partial is past
+    run.note_within("items", speaking_safety=10)
+    score_run(run, responses[:10], judged("one"))
+    assert read_results(run).configs["m/d/d"].tasks["speaking_safety"].scores.n == 10
+    assert read_results(run, file=PARTIAL).configs == {}
+
+
+def test_few_verdicts_are_told_in_the_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = RunDir(tmp_path)
+    many(run, 20)
+
+    class Shy(Judge):
+        def judge(self, items: Any) -> list[Scored]:
+            return [Scored(value=1.0 if i < self.of else None) for i, _ in enumerate(items)]
+
+    def row(of: int, **options: Any) -> str:
+        (tmp_path / "scores.jsonl").unlink(missing_ok=True)
+        (tmp_path / "scores.parquet").unlink(missing_ok=True)
+        shy = Shy("one")
+        shy.of = of  # type: ignore[attr-defined]
+        score_run(run, run.responses(), replace(judged("one"), judge=shy), **options)
+        lines = results_text(read_results(run)).splitlines()
+        return next(line for line in lines if line.startswith("  speaking_safety"))
+
+    assert "covers" not in row(18)
+    assert row(17).endswith("! covers 85 % of items")
+    few = row(9)
+    assert few.endswith("! covers 45 % of items")
+    assert read_results(run).configs["m/d/d"].tasks["speaking_safety"].scores.score is None
+    row(9, min_judged=0.4)
+    assert read_results(run).configs["m/d/d"].tasks["speaking_safety"].scores.score == 0
+
+
+def test_latency_of_tasks_and_of_all_answers(tmp_path: Path) -> None:
+    run = RunDir(tmp_path)
+    many(run, 100)
+    score_run(run, run.responses(), judged("one"))
+    config = read_results(run).configs["m/d/d"]
+    assert config.latency == config.tasks["speaking_safety"].latency
+    first = config.latency["first_audio_s"]
+    assert first["p50"].value == pytest.approx(0.995)
+    assert first["p50"].low is not None
+    # 50 documents of two answers of nearly one time are worth about half as many answers
+    assert first["p99"].value is not None
+    assert (first["p99"].low, first["p99"].reason[:37]) == (None, "an interval needs 368 answers that ar")
+    assert "real_time_factor" not in config.latency  # no audio
+    lines = results_text(read_results(run)).splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("latency"))
+    assert lines[at].split() == ["latency", "p50", "p90", "p99", "n"]
+    assert lines[at + 1].split()[:4] == ["first", "audio", "(s)", "0.99"] or "1.00" in lines[at + 1]
 
 
 def test_the_table_shows_what_is_absent(run: RunDir) -> None:

@@ -125,17 +125,17 @@ def test_board_of_a_run_and_of_figures(study_run: Path, repository: Path, tmp_pa
 
 
 # options that only print, and what a function calls by another name
-ONLY_PRINTING = {"as_json", "out", "published", "run", "source"}
+ONLY_PRINTING = {"as_json", "out", "published", "run", "runs", "source"}
 CALLED = {"report": "board"}
 
 
-@pytest.mark.parametrize("verb", ["rank", "mos", "agree", "score", "generate", "pair", "report"])
+@pytest.mark.parametrize("verb", ["rank", "mos", "agree", "score", "generate", "pair", "report", "compare"])
 def test_every_option_of_the_verb_is_one_of_the_function(verb: str) -> None:
     command = cli.get_command(click.Context(cli), verb)
     assert command is not None
     parameters = inspect.signature(getattr(vaeval, CALLED.get(verb, verb))).parameters
     ours = {{"own": "scorer"}.get(str(p.name), str(p.name)): p for p in command.params}
-    assert set(ours) - ONLY_PRINTING == set(parameters) - {"source", "run", "progress", "out"}
+    assert set(ours) - ONLY_PRINTING == set(parameters) - {"source", "run", "runs", "progress", "out"}
     for name in set(ours) & set(parameters) - ONLY_PRINTING:
         default = ours[name].default  # click has a mark of its own where there is none
         plain_default = default if isinstance(default, str | int | float) else None

@@ -39,6 +39,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "lm-eval": ("harness", "Run lm-evaluation-harness with our tasks and models registered."),
     "tasks": ("harness", "List the tasks, say where they are, link them into lm-eval."),
     "score": ("score", "Score a run's responses again, without the model."),
+    "compare": ("compare", "Compare scored runs on the items they share."),
+    "gate": ("compare", "Exit 1 where a run is really worse than its baseline, for CI."),
     "check": ("check", "Check a run folder: fields, references, audio files, staleness."),
     "judge": ("judge", "Let an audio-capable chat model rate the pairs, in both orders."),
     "predictors": ("predictors", "Which automatic metric may stand in for people, and for what."),

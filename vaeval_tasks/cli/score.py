@@ -54,7 +54,14 @@ def _own_scorers(values: tuple[str, ...]) -> dict[str, str]:
 @click.option("--speaker-path", help="Speaker encoder weights.")
 @click.option("--emotion-path", help="Emotion recogniser weights.")
 @click.option("--device", help="Where scorers run, such as cpu or cuda:0.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap.")
+@click.option(
+    "--min-judged",
+    type=click.FloatRange(0, 1),
+    default=0.5,
+    show_default=True,
+    help="A task of which a smaller share of items has a verdict and scores gets no score.",
+)
+@click.option("--seed", type=click.IntRange(min=0), expose_value=False, hidden=True, help="Intervals draw nothing now.")
 @click.option("--json", "as_json", is_flag=True, help="Print results.json instead of a table.")
 def score(run: Path, own: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Score the responses in the folder RUN again, without the model.

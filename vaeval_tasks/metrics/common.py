@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from enum import StrEnum
+from threading import Lock
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from vaeval_tasks.audio import Clip
 from vaeval_tasks.errors import MissingDependencyError
+from vaeval_tasks.progress import tracked
 
-__all__ = ["Profile", "facts", "pick_device", "require", "short", "signature", "unusable"]
+__all__ = [
+    "Profile",
+    "device_facts",
+    "each_clip",
+    "facts",
+    "pick_device",
+    "require",
+    "short",
+    "signature",
+    "unusable",
+]
+
+T = TypeVar("T")
 
 
 class Profile(StrEnum):
@@ -57,6 +76,60 @@ def require(module: str, feature: str, *, extra: str) -> ModuleType:
 def pick_device(torch: Any, device: str | None) -> Any:
     """Return the torch device of that name; by default CUDA where there is one, else the CPU."""
     return torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+
+
+def device_facts(device: str | None) -> dict[str, str]:
+    """Return what a signature says of the device a torch model runs on: nothing of a CPU, else ``device:cuda``.
+
+    On a CPU scores are the same for any number of threads (a test shows it); other hardware rounds otherwise.
+    """
+    if device == "cpu" or (device is None and importlib.util.find_spec("torch") is None):
+        return {}
+    kind = (device or str(pick_device(importlib.import_module("torch"), None))).partition(":")[0]
+    return {} if kind == "cpu" else {"device": kind}
+
+
+_LOADING = Lock()
+
+
+def each_clip(score: Callable[[Clip], T], clips: Sequence[Clip], what: str, *, loaded: Callable[[], object]) -> list[T]:
+    """Score clips one by one, several at a time on a CPU, each on one thread.
+
+    How many threads add up the parts of a sum changes its rounding, so torch gets one whatever the environment says:
+    the same clip has the same score alone, under ``torchrun`` and on any machine of that kind.
+
+    Args:
+        score: of one clip.
+        clips: decoded as they are scored, so that memory holds a few at once.
+        what: the name of the progress bar.
+        loaded: loads the weights where that was not done; called before the first clip that is not silent is scored.
+    """
+    workers = min(os.cpu_count() or 1, 4)
+
+    def one(index: int) -> T:
+        clip = clips[index]
+        if not unusable(clip, min_seconds=0):
+            with _LOADING:
+                loaded()
+        return score(clip)
+
+    with _one_thread(), ThreadPoolExecutor(workers) as pool:
+        return list(tracked(pool.map(one, range(len(clips))), what, "clip", total=len(clips)))
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let torch, where it is installed, use one thread within an operation."""
+    if importlib.util.find_spec("torch") is None:
+        yield
+        return
+    torch = importlib.import_module("torch")
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)  # also of threads that start later
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def unusable(clip: Clip, *, min_seconds: float) -> str:

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from vaeval_tasks.audio import Clip
 from vaeval_tasks.metrics.backends import Scored
-from vaeval_tasks.metrics.common import pick_device, require, short, signature, unusable
-from vaeval_tasks.progress import tracked
+from vaeval_tasks.metrics.common import device_facts, each_clip, pick_device, require, short, signature, unusable
 from vaeval_tasks.services import weights
 
 __all__ = ["DistillMos"]
@@ -38,7 +37,12 @@ class DistillMos:
     @cached_property
     def signature(self) -> str:
         """Model and checksum."""
-        return signature("DistillMOS", model="distill_mos_v7", weights=short(weights.OFFLINE["distillmos"].sha256))
+        return signature(
+            "DistillMOS",
+            model="distill_mos_v7",
+            weights=short(weights.OFFLINE["distillmos"].sha256),
+            **device_facts(self._device),
+        )
 
     @cached_property
     def _net(self) -> tuple[Any, Any, Any]:
@@ -58,7 +62,7 @@ class DistillMos:
             MissingWeightsError: the weights were not pulled.
             MissingDependencyError: torch is not installed.
         """
-        return [self._one(clip) for clip in tracked(clips, "DistillMOS", "clip", total=len(clips))]
+        return each_clip(self._one, clips, "DistillMOS", loaded=lambda: self._net)
 
     def _one(self, clip: Clip) -> Scored:
         if reason := unusable(clip, min_seconds=MIN_SECONDS):

@@ -15,8 +15,7 @@ from typing import Any
 from vaeval_tasks.audio import Clip
 from vaeval_tasks.errors import MissingWeightsError
 from vaeval_tasks.files import sha256_file
-from vaeval_tasks.metrics.common import pick_device, require, short, signature, unusable
-from vaeval_tasks.progress import tracked
+from vaeval_tasks.metrics.common import each_clip, pick_device, require, short, signature, unusable
 
 __all__ = ["CLASSES", "LISTED_ABOVE", "NO_EMOTION_SIGNATURE", "EmotionClassifier", "described"]
 
@@ -97,7 +96,7 @@ class EmotionClassifier:
             MissingWeightsError: there is no such checkpoint, or its labels are others.
             MissingDependencyError: torch or transformers is not installed.
         """
-        return [self._one(clip) for clip in tracked(clips, "emotions", "clip", total=len(clips))]
+        return each_clip(self._one, clips, "emotions", loaded=lambda: self._model)
 
     def _one(self, clip: Clip) -> dict[str, float] | None:
         if unusable(clip, min_seconds=MIN_SECONDS):

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vaeval_tasks.audio import Clip
-from vaeval_tasks.metrics.common import pick_device, require, short, signature, unusable
-from vaeval_tasks.progress import tracked
+from vaeval_tasks.metrics.common import device_facts, each_clip, pick_device, require, short, signature, unusable
 from vaeval_tasks.services import weights
 
 __all__ = ["Resemblyzer", "speech_only"]
@@ -47,7 +46,9 @@ class Resemblyzer:
     def signature(self) -> str:
         """Model, checksum and voice detector."""
         sha = weights.OFFLINE["resemblyzer"].sha256
-        return signature("Resemblyzer", model="resemblyzer-0.1.4", weights=short(sha), vad="energy")
+        return signature(
+            "Resemblyzer", model="resemblyzer-0.1.4", weights=short(sha), vad="energy", **device_facts(self._device)
+        )
 
     @cached_property
     def _net(self) -> tuple[Any, Any, Any, Any]:
@@ -67,7 +68,7 @@ class Resemblyzer:
             MissingWeightsError: the weights were not pulled.
             MissingDependencyError: torch or transformers is not installed.
         """
-        return [self._one(clip) for clip in tracked(clips, "voices", "clip", total=len(clips))]
+        return each_clip(self._one, clips, "voices", loaded=lambda: self._net)
 
     def _one(self, clip: Clip) -> NDArray[np.float32] | None:
         if unusable(clip, min_seconds=MIN_SPEECH_SECONDS):

@@ -12,8 +12,7 @@ from vaeval_tasks.audio import Clip
 from vaeval_tasks.errors import MissingWeightsError
 from vaeval_tasks.files import sha256_file
 from vaeval_tasks.metrics.backends import Scored
-from vaeval_tasks.metrics.common import pick_device, require, short, signature, unusable
-from vaeval_tasks.progress import tracked
+from vaeval_tasks.metrics.common import device_facts, each_clip, pick_device, require, short, signature, unusable
 from vaeval_tasks.services import weights
 
 __all__ = ["Utmos"]
@@ -42,7 +41,12 @@ class Utmos:
     @cached_property
     def signature(self) -> str:
         """Model and checksum of the file in use."""
-        return signature("UTMOS22-strong", model="utmos22_strong", weights=short(sha256_file(self._file)))
+        return signature(
+            "UTMOS22-strong",
+            model="utmos22_strong",
+            weights=short(sha256_file(self._file)),
+            **device_facts(self._device),
+        )
 
     @cached_property
     def _net(self) -> tuple[Any, Any, Any]:
@@ -77,7 +81,7 @@ class Utmos:
             MissingWeightsError: the checkpoint is missing, cannot be fetched, or is another model's.
             MissingDependencyError: torch or transformers is not installed.
         """
-        return [self._one(clip) for clip in tracked(clips, "UTMOS", "clip", total=len(clips))]
+        return each_clip(self._one, clips, "UTMOS", loaded=lambda: self._net)
 
     def _one(self, clip: Clip) -> Scored:
         if reason := unusable(clip, min_seconds=MIN_SECONDS):

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from vaeval_tasks.audio import Clip
 from vaeval_tasks.errors import MissingWeightsError
 from vaeval_tasks.files import sha256_file
-from vaeval_tasks.metrics.common import require, short, signature, unusable
-from vaeval_tasks.progress import tracked
+from vaeval_tasks.metrics.common import each_clip, require, short, signature, unusable
 from vaeval_tasks.services import weights
 
 __all__ = ["WeSpeaker", "filter_bank"]
@@ -55,8 +54,10 @@ class WeSpeaker:
         if self._device != "cpu" and "CUDAExecutionProvider" in runtime.get_available_providers():
             wanted.insert(0, "CUDAExecutionProvider")
         errors = runtime.capi.onnxruntime_pybind11_state
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = 1  # see each_clip
         try:
-            session = runtime.InferenceSession(str(file), providers=wanted)
+            session = runtime.InferenceSession(str(file), options, providers=wanted)
         except (errors.InvalidProtobuf, errors.InvalidGraph, errors.Fail, errors.NotImplemented) as error:
             raise MissingWeightsError(f"{file}: cannot be read as an ONNX model ({error})") from None
         names = [i.name for i in session.get_inputs()], [o.name for o in session.get_outputs()]
@@ -71,7 +72,7 @@ class WeSpeaker:
             MissingWeightsError: the model is missing, cannot be fetched, or is not a WeSpeaker model.
             MissingDependencyError: onnxruntime or kaldi-native-fbank is not installed.
         """
-        return [self._one(clip) for clip in tracked(clips, "voices", "clip", total=len(clips))]
+        return each_clip(self._one, clips, "voices", loaded=lambda: self._session)
 
     def _one(self, clip: Clip) -> NDArray[np.float32] | None:
         if unusable(clip, min_seconds=MIN_SECONDS):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from vaeval_tasks.audio import Clip, read_audio
+from vaeval_tasks.audio import mp3_uri, read_audio
 from vaeval_tasks.report.records import ConfigCard, Sample, SampleAnswer
 from vaeval_tasks.store.answers import study_answers
 from vaeval_tasks.store.run import RunDir
@@ -46,23 +44,14 @@ def config_cards(
     )
 
 
-def _audio(clip: Clip) -> str:
-    """Return a clip as an MP3 data URI: the one format that every browser plays."""
-    import soundfile
-
-    buffer = io.BytesIO()
-    soundfile.write(buffer, clip.at(24_000).samples, 24_000, format="MP3")
-    return "data:audio/mpeg;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
-
-
 def _sample(run: RunDir, prompt: Prompt, answers: Sequence[tuple[str, Response]]) -> Sample:
     return Sample(
         prompt_id=prompt.prompt_id,
         about=", ".join(x for x in (prompt.category, prompt.difficulty, prompt.condition.value) if x),
-        audio=_audio(read_audio(run.root / prompt.path)),
+        audio=mp3_uri(read_audio(run.root / prompt.path)),
         text=prompt.script,
         answers=tuple(
-            SampleAnswer(label=label, audio=_audio(read_audio(run.root / r.path)), text=r.text) for label, r in answers
+            SampleAnswer(label=label, audio=mp3_uri(read_audio(run.root / r.path)), text=r.text) for label, r in answers
         ),
     )
 

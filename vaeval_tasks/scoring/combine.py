@@ -10,66 +10,47 @@ Source: arXiv 2509.22651v1, "Evaluation". Of the items of a task::
 What each factor is made of stands in the metrics' records (:class:`~vaeval_tasks.scoring.metric.TaskFactor`).
 The paper multiplies rounded factors: content and consistency to 0.1, the mean MOS to 0.1. An item without
 audible sound counts 0 in speech and consistency (and in role-play's content) and is counted as missing.
-An item without a verdict is left out of content and counted as unjudged.
+An item without a verdict is left out of content and counted as unjudged. A factor that fewer than half of the items
+have is none: what is left out is seldom left out by chance.
 """
 
 from __future__ import annotations
 
 import math
-import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
-from vaeval_tasks.scoring.metric import AUDIBLE, FactorUse, MetricFamily, ResponseMetric, TaskFactor
+from vaeval_tasks.errors import InputError
+from vaeval_tasks.scoring.estimates import (
+    FactorColumn,
+    ItemScores,
+    ScoreEstimate,
+    factor_columns,
+    product_estimate,
+)
+from vaeval_tasks.scoring.metric import FactorUse, MetricFamily
 from vaeval_tasks.scoring.registry import factors
 from vaeval_tasks.scoring.suite import FAMILIES
+from vaeval_tasks.stats.bounded_means import BoundedLimits, mean_limits
 
 __all__ = [
-    "REPLICATES",
-    "BootstrapEstimate",
+    "LOW_COVERAGE",
+    "MIN_JUDGED",
     "GroupScore",
     "ItemScores",
+    "ScoreEstimate",
     "TaskScores",
+    "check_min_judged",
     "combine",
     "group_scores",
     "product",
     "signature_differences",
 ]
 
-REPLICATES = 2000
-"""Bootstrap replicates; items are drawn with replacement, all factors of an item together."""
-
-Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemScores:
-    """What one response scored."""
-
-    values: Mapping[str, float | None]
-    """By metric; None or absent where there is no value."""
-    failed: bool = False
-    """Whether the request ended in an error or a timeout."""
-
-    @property
-    def audible(self) -> bool:
-        """Whether there is sound."""
-        return bool(self.values.get(AUDIBLE))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BootstrapEstimate:
-    """A value with its 95 % percentile interval and standard error over bootstrapped items."""
-
-    value: float
-    low: float
-    high: float
-    se: float
-    n: int
-    """Items that count."""
+MIN_JUDGED = 0.5
+"""The share of items that a factor must have a value for, or there is neither factor nor score."""
+LOW_COVERAGE = 0.9
+"""A smaller share is told beside the score."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,12 +60,14 @@ class TaskScores:
     task: str
     n: int
     """Items answered, in whatever way."""
-    factors: Mapping[str, BootstrapEstimate | None] = field(default_factory=dict)
-    """By name, None where no item has a value. Content, where a factor weighs verdicts, is verdict times weight."""
-    unrounded: BootstrapEstimate | None = None
-    """The product of the unrounded factors."""
+    factors: Mapping[str, ScoreEstimate | None] = field(default_factory=dict)
+    """By name, None where too few items have a value. Content, where a factor weighs verdicts, is verdict x weight."""
+    unrounded: ScoreEstimate | None = None
+    """The product of the unrounded factors; its interval is the score's and holds both."""
     score: float | None = None
     """The product as the paper rounds it; None where a factor is absent."""
+    coverage: float | None = None
+    """The smallest share of items that a factor of the product has a value for; None where nothing was answered."""
     missing: int = 0
     """Items without audible sound."""
     unjudged: int = 0
@@ -94,6 +77,11 @@ class TaskScores:
     reason: str = ""
     """Why there is no score."""
     signatures: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def thin(self) -> bool:
+        """Whether so many items do not count that the score must not be read without saying so."""
+        return self.coverage is not None and self.coverage < LOW_COVERAGE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +93,23 @@ class GroupScore:
     high: float | None = None
     se: float | None = None
     reason: str = ""
+    coverage: float | None = None
+    """That of the member with the smallest."""
+
+
+def check_min_judged(value: object, *, where: str = "min_judged") -> float:
+    """Return a share between 0 and 1 that was given as a number or text.
+
+    Raises:
+        InputError: it is something else.
+    """
+    try:
+        share = float(str(value))
+    except ValueError:
+        share = math.nan
+    if not 0 <= share <= 1:
+        raise InputError(f"{where}: must be a share between 0 and 1 such as 0.5, got {value!r}")
+    return share
 
 
 def product(means: Mapping[str, float]) -> float:
@@ -123,8 +128,7 @@ def combine(
     items: Sequence[ItemScores],
     *,
     signatures: Mapping[str, str] | None = None,
-    seed: int = 0,
-    replicates: int = REPLICATES,
+    min_judged: float = MIN_JUDGED,
 ) -> TaskScores:
     """Return the scores of one task.
 
@@ -132,55 +136,37 @@ def combine(
         task: its name; role-play weighs verdicts by similarity.
         items: one record a response; none at all means that the model does not take such requests.
         signatures: what each factor was scored with.
-        seed: of the bootstrap.
-        replicates: of the bootstrap.
+        min_judged: the share of items that a factor must have a value for.
     """
     signatures = dict(signatures or {})
     if not items:
         none = dict.fromkeys(factors())
         reason = "the model does not take such requests"
         return TaskScores(task=task, n=0, factors=none, reason=reason, signatures=signatures)
-    columns = _columns(task, items)
-    rng = np.random.default_rng([seed, zlib.crc32(task.encode())])
-    counts = rng.multinomial(len(items), np.full(len(items), 1 / len(items)), size=replicates).astype(np.float64)
-    means = {name: _mean(column, counts) for name, column in columns.items()}
-    estimates = dict.fromkeys(factors()) | {name: _estimate(means[name], columns[name]) for name in columns}
-    multiplied = {name: means[name] for name in factors(task, FactorUse.product)}
-    there = {name: mean for name, mean in multiplied.items() if mean is not None}
-    complete = len(there) == len(multiplied)
+    n = len(items)
+    columns = factor_columns(task, items)
+    kept = {name: column for name, column in columns.items() if column.n >= min_judged * n}
+    multiplied = list(factors(task, FactorUse.product))
+    complete = all(name in kept for name in multiplied)
+    unrounded = product_estimate([kept[name] for name in multiplied]) if complete else None
+    score = product({name: kept[name].mean for name in multiplied}) if complete else None
+    if unrounded is not None and score is not None:
+        # the paper's rounding is an error too, and what is printed lies in what is printed beside it
+        unrounded = replace(unrounded, low=min(unrounded.low, score), high=max(unrounded.high, score))
     return TaskScores(
         task=task,
-        n=len(items),
-        factors=estimates,
-        unrounded=_product(list(there.values()), len(items)) if complete else None,
-        score=product({name: mean.value for name, mean in there.items()}) if complete else None,
+        n=n,
+        factors=dict.fromkeys(factors()) | {name: column.estimate() for name, column in kept.items()},
+        unrounded=unrounded,
+        score=score,
+        coverage=min(columns[name].n / n if name in columns else 0.0 for name in multiplied),
         missing=sum(not i.audible for i in items),
         unjudged=sum(_unjudged(i, task) for i in items),
         unscored=sum(i.audible and _lacks(i, task) for i in items),
         failed=sum(i.failed for i in items),
-        reason="" if complete else _reason([name for name in multiplied if name not in there], items, task),
+        reason="" if complete else _reason(multiplied, columns, items, task, min_judged),
         signatures=signatures,
     )
-
-
-def _column(metric: ResponseMetric, factor: TaskFactor, items: Sequence[ItemScores]) -> Floats:
-    """One factor of every item on its scale to 100, NaN where an item does not count."""
-    values = [
-        factor.zero if metric.audible_only and not item.audible else item.values.get(metric.key) for item in items
-    ]
-    column = np.array([math.nan if value is None else value for value in values])
-    return np.asarray(factor.gain * (column - factor.zero) + 0.0, dtype=np.float64)  # + 0.0: no -0
-
-
-def _columns(task: str, items: Sequence[ItemScores]) -> dict[str, Floats]:
-    """The factors of every item on scales to 100, verdicts weighed."""
-    found = factors(task)
-    out = {name: _column(metric, factor, items) for name, (metric, factor) in found.items()}
-    for name, (metric, _) in found.items():
-        if metric.family is MetricFamily.judge:
-            for weight in factors(task, FactorUse.weight):
-                out[name] = out[name] * out[weight] / 100
-    return out
 
 
 def _unjudged(item: ItemScores, task: str) -> bool:
@@ -193,43 +179,23 @@ def _lacks(item: ItemScores, task: str) -> bool:
     return any(item.values.get(metric.key) is None for metric in heard)
 
 
-@dataclass(frozen=True, slots=True)
-class _Mean:
-    value: float
-    replicates: Floats
-
-
-def _mean(column: Floats, counts: Floats) -> _Mean | None:
-    """The mean over the items that count, and its bootstrap replicates; None where none counts."""
-    counting = ~np.isnan(column)
-    if not counting.any():
-        return None
-    values, weights = column[counting], counts[:, counting]
-    totals = weights.sum(axis=1)
-    value = float(values.mean())
-    # a replicate that drew no item that counts says nothing: it takes the estimate itself
-    replicates = np.where(totals > 0, weights @ values / np.maximum(totals, 1), value)
-    return _Mean(value, replicates)
-
-
-def _interval(mean: _Mean, n: int) -> BootstrapEstimate:
-    low, high = np.quantile(mean.replicates, [0.025, 0.975])
-    return BootstrapEstimate(value=mean.value, low=float(low), high=float(high), se=float(mean.replicates.std()), n=n)
-
-
-def _estimate(mean: _Mean | None, column: Floats) -> BootstrapEstimate | None:
-    return None if mean is None else _interval(mean, int((~np.isnan(column)).sum()))
-
-
-def _product(means: Sequence[_Mean], n: int) -> BootstrapEstimate:
-    value = 100 * math.prod(mean.value / 100 for mean in means)
-    return _interval(_Mean(value, 100 * np.prod([mean.replicates / 100 for mean in means], axis=0)), n)
-
-
-def _reason(absent: Sequence[str], items: Sequence[ItemScores], task: str) -> str:
+def _reason(
+    names: Sequence[str],
+    columns: Mapping[str, FactorColumn],
+    items: Sequence[ItemScores],
+    task: str,
+    min_judged: float,
+) -> str:
+    """Why a factor of the product is absent."""
+    n = len(items)
     if all(_unjudged(item, task) for item in items):
-        return f"all {len(items)} answers are unjudged"
-    return f"no answer has a value for {', '.join(absent)}"
+        return f"all {n} answers are unjudged"
+    if absent := [name for name in names if name not in columns]:
+        return f"no answer has a value for {', '.join(absent)}"
+    thin = [
+        f"{name} is known for {columns[name].n} of {n} answers" for name in names if columns[name].n < min_judged * n
+    ]
+    return f"{'; '.join(thin)}, fewer than {100 * min_judged:g} % (min_judged)"
 
 
 def signature_differences(tasks: Sequence[TaskScores]) -> list[str]:
@@ -249,8 +215,8 @@ def group_scores(tasks: Mapping[str, TaskScores]) -> dict[str, GroupScore]:
     """Return the scores of ``listening``, ``speaking``, ``viewing`` and ``overall``.
 
     A family is the plain mean of its tasks and the overall score that of the families, absent where a
-    member is absent or where members were scored by different backends. Intervals are
-    value +- 1.96 standard errors; tasks share no items, so their variances add.
+    member is absent or where members were scored by different backends. Tasks share no items, so the squares of the
+    distances to the ends of their intervals add.
     """
     groups = {name: _family(members, tasks) for name, members in FAMILIES.items()}
     reason = "; ".join(f"{name}: {group.reason}" for name, group in groups.items() if group.value is None)
@@ -268,12 +234,25 @@ def _family(members: Sequence[str], tasks: Mapping[str, TaskScores]) -> GroupSco
         return GroupScore(value=None, reason="; ".join(f"{s.task}: {s.reason}" for s in without))
     if differences := signature_differences(found):
         return GroupScore(value=None, reason="; ".join(differences))
-    return _group_mean(
-        [GroupScore(value=s.score, se=s.unrounded.se if s.unrounded is not None else 0.0) for s in found]
-    )
+    return _group_mean([_member(scores) for scores in found])
+
+
+def _member(scores: TaskScores) -> GroupScore:
+    found = scores.unrounded
+    if found is None:  # known from a publication
+        return GroupScore(value=scores.score, coverage=scores.coverage)
+    return GroupScore(value=scores.score, low=found.low, high=found.high, se=found.se, coverage=scores.coverage)
 
 
 def _group_mean(members: Sequence[GroupScore]) -> GroupScore:
-    value = float(np.mean([m.value for m in members]))
-    se = float(np.sqrt(sum((m.se or 0.0) ** 2 for m in members)) / len(members))
-    return GroupScore(value=value, low=max(0.0, value - 1.96 * se), high=min(100.0, value + 1.96 * se), se=se)
+    values = [member.value for member in members if member.value is not None]
+    limits = [
+        BoundedLimits(low=m.low, high=m.high, se=m.se)
+        for m in members
+        if m.low is not None and m.high is not None and m.se is not None
+    ]
+    coverage = min((m.coverage for m in members if m.coverage is not None), default=None)
+    if len(limits) < len(members):
+        return GroupScore(value=sum(values) / len(values), coverage=coverage)
+    found = mean_limits(values, limits)
+    return GroupScore(value=sum(values) / len(values), low=found.low, high=found.high, se=found.se, coverage=coverage)

@@ -153,6 +153,8 @@ class ResponseMetric:
     """What ``results.json`` calls its signature; a factor's is its name."""
     factor: TaskFactor | None = None
     """How it counts in a task's scores, None where it does not."""
+    published: str = ""
+    """How the signature of the paper's scorer starts; another is a stand-in and is named beside its number."""
     reading: str = ""
     """What a reader must know beside the factor's figure, such as the level of chance."""
     remark: Callable[[str], str] | None = None
@@ -163,6 +165,10 @@ class ResponseMetric:
         if not task:
             return self.studies
         return self.tasks is None or task in self.tasks
+
+    def stood_in(self, signature: str) -> bool:
+        """Whether a score of this signature is by another scorer than the paper's."""
+        return bool(self.published) and not signature.startswith(self.published)
 
     def runs_on(self, scorers: Scorers | None) -> Any:
         """Return its backend, None where it needs none or none is configured."""

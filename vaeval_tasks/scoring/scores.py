@@ -21,7 +21,7 @@ from vaeval_tasks.store.schema import Item, Response, ResponseStatus, Score
 if TYPE_CHECKING:
     from vaeval_tasks.metrics.profiles import Scorers
 
-__all__ = ["BATCH", "score_responses", "scored_with", "scoring_jobs"]
+__all__ = ["BATCH", "document_of", "score_responses", "scored_with", "scoring_jobs"]
 
 BATCH = 32
 """Responses whose sound is in memory at once."""
@@ -44,6 +44,14 @@ def scoring_jobs(responses: Iterable[Response], items: Iterable[Item]) -> list[S
             raise InputError(f"response {response.response_id!r} answers {key}, which is not among the run's items")
         out.append(ScoringJob(item=known[key], response=response))
     return out
+
+
+def document_of(item: Item) -> str:
+    """Return what an item has in common with others of its task: its picture, role's voice or first recording.
+
+    Several questions on one of these are not independent, and intervals mind it. Empty where there is none of them.
+    """
+    return next(iter(item.images), "") or item.role_audio or next(iter(item.audio), "")
 
 
 def scored_with(scorers: Scorers, task: str) -> dict[str, str]:

@@ -12,7 +12,8 @@ From ratings to a board::
 :func:`ranking` is what every board of the package comes from: it chooses the clusters that the data have and makes the
 intervals with ``bootstrap`` or ``sandwich``, which can be called alone as well. Around it: ``side_effect``,
 ``margins`` (voices, thinking), ``agreement``, ``split_half``, ``cluster_rubrics`` (with ``rater_halves``),
-``rubric_correlations`` and ``block_means``, ``mos``, ``spearman``.
+``rubric_correlations`` and ``block_means``, ``mos``, ``spearman``. Two systems on the same items of tasks (no raters)
+are compared by :mod:`.paired` and :mod:`.paired_median`.
 
 What cannot be computed is None with a ``reason``, never NaN. What stops a whole analysis (no finite estimate, a code
 out of range) raises ``EstimationError`` that names the entities.

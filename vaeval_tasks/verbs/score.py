@@ -13,11 +13,12 @@ from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.metrics import profiles
 from vaeval_tasks.metrics.guest_scorers import ROLES
 from vaeval_tasks.progress import progress_shown
-from vaeval_tasks.scoring.results import RunResults, changed_scorers, read_results, score_run
+from vaeval_tasks.scoring.combine import MIN_JUDGED, check_min_judged
+from vaeval_tasks.scoring.results import RunResults, changed_scorers, read_results, score_run, thin_coverage
 from vaeval_tasks.store.answers import latest
 from vaeval_tasks.store.lock import Writer, writing
 from vaeval_tasks.store.run import RunDir
-from vaeval_tasks.verbs.options import pairs_of, whole
+from vaeval_tasks.verbs.options import pairs_of
 from vaeval_tasks.verbs.source import run_folder
 
 __all__ = ["ScoredRun", "score"]
@@ -29,7 +30,7 @@ class ScoredRun(ShownResult):
 
     results: RunResults
     changes: tuple[str, ...]
-    """Factors that earlier results had from other scorers: the numbers do not compare."""
+    """What to mind: factors that earlier results had from other scorers, tasks of which many items do not count."""
 
     def tables(self) -> list[Table]:
         """Return the tasks, families and the whole of every configuration as a table."""
@@ -37,9 +38,9 @@ class ScoredRun(ShownResult):
             Table(
                 name="results",
                 title=f"Scores, 0 to 100, with 95 % intervals ({self.results.methodology or 'no task was scored'})",
-                columns=("config", "task", "score", "low", "high", "n", "missing", "unjudged", "reason"),
+                columns=("config", "task", "score", "low", "high", "n", "missing", "unjudged", "coverage", "reason"),
                 rows=tuple(self._rows()),
-                digits={"score": 2, "low": 1, "high": 1},
+                digits={"score": 2, "low": 1, "high": 1, "coverage": 3},
                 notes=self.changes,
             )
         ]
@@ -67,11 +68,13 @@ class ScoredRun(ShownResult):
                         "n": scores.n,
                         "missing": scores.missing,
                         "unjudged": scores.unjudged,
+                        "coverage": scores.coverage,
                         "reason": scores.reason,
                     }
                 )
             for name, group in found.groups.items():
                 row = {"score": group.value, "low": group.low, "high": group.high, "reason": group.reason}
+                row["coverage"] = group.coverage
                 rows.append({"config": config, "task": name, **row})
         return rows
 
@@ -89,7 +92,7 @@ def score(
     speaker_path: str | os.PathLike[str] | None = None,
     emotion_path: str | os.PathLike[str] | None = None,
     device: str | None = None,
-    seed: int = 0,
+    min_judged: float = MIN_JUDGED,
     progress: bool = True,
 ) -> ScoredRun:
     """Score the responses of a run again, without the model, as ``vaeval score`` does.
@@ -112,7 +115,7 @@ def score(
         speaker_path: speaker encoder weights.
         emotion_path: emotion recogniser weights.
         device: where scorers run, such as ``cpu`` or ``cuda:0``.
-        seed: of the bootstrap.
+        min_judged: the share of a task's items, 0 to 1, that must have a verdict and scores, or it has no score.
         progress: show bars on a terminal or in a notebook.
 
     Raises:
@@ -122,7 +125,7 @@ def score(
         ServiceError: the judge cannot be reached; the scores made until then are kept.
         RunBusyError: another process scores this run.
     """
-    folder, seed = run_folder(run), whole("seed", seed, 0)
+    folder, floor = run_folder(run), check_min_judged(min_judged)
     own = {str(role): str(name) for role, name in pairs_of("scorer", scorer)}
     for role in own:
         if role not in ROLES:
@@ -148,5 +151,6 @@ def score(
             scorers = profiles.load_scorers(profile, **named, **own)
         except InputError as error:
             raise InputError(f"{error}; give --judge-url URL, or --profile offline") from None
-        made = score_run(folder, responses, scorers, seed=seed)
-        return ScoredRun(results=read_results(folder), changes=tuple(changed_scorers(before, made)))
+        made = score_run(folder, responses, scorers, min_judged=floor)
+        changes = (*changed_scorers(before, made), *thin_coverage(made))
+        return ScoredRun(results=read_results(folder), changes=changes)

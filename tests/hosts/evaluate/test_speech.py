@@ -129,10 +129,23 @@ def test_results_are_plain_json():
         "n": 3,
         "n_skipped": 1,
         "skipped": ["row 2: silent"],
+        "coverage": 2 / 3,
+        "reason": "",
         "signature": "s",
         "more": 2,
     }
     assert {type(v) for v in result["scores"]} == {float, type(None)}
+
+
+def test_few_rows_with_a_value_make_no_mean(caplog):
+    scored = [Scored(value=1.0), *[Scored(value=None, detail="no verdict")] * 50]
+    result = hub.result("m", scored, "s")
+    assert (result["m"], result["reason"]) == (None, "only 1 of 51 rows have a value, min_judged is 0.5")
+    assert "only 1 of 51 rows" in caplog.text
+    assert hub.result("m", scored, "s", min_judged=0.01)["m"] == 1
+    assert hub.result("m", [], "s")["reason"] == ""
+    with pytest.raises(InputError, match="min_judged: must be a share between 0 and 1"):
+        hub.result("m", scored, "s", min_judged=50)
 
 
 def test_names_are_checked():

@@ -39,7 +39,7 @@ def test_a_text_answer_is_kept_once(hub_folder: Path, tmp_path: Path) -> None:
     doc = docs("speaking_safety", hub_folder, run_dir=str(tmp_path), model_name="some LM")[0]
     records = process_results(doc, ["I would rather not."])
     assert set(records) == set(METRICS)
-    assert len({id(record) for record in records.values()}) == 1
+    assert len({record["response_id"] for record in records.values()}) == 1
     process_results(doc, ["I would rather not."])
     process_results(doc, [" "])
     found = {r.text: r.status for r in RunDir(tmp_path).responses()}

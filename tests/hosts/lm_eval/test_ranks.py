@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from vaeval_tasks import paths
 from vaeval_tasks.audio import wav_bytes
 from vaeval_tasks.sample.build import hub_schema
 from vaeval_tasks.store.run import RunDir
@@ -33,6 +34,52 @@ def three(tmp_path_factory: pytest.TempPathFactory, make_row: Callable[..., Any]
         rows = [make_row(task, n, **extra) for n in range(3)]
         pq.write_table(pa.Table.from_pylist(rows, schema=hub_schema()), root / f"test_{task}.parquet")
     return root
+
+
+@pytest.fixture(scope="module")
+def spoken_back(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Answers of a model that repeats the question aloud, for the sample data."""
+    root = tmp_path_factory.mktemp("spoken")
+    for file in sorted(paths.sample_dir().rglob("*.parquet")):
+        folder = root / file.stem.removeprefix("test_")
+        folder.mkdir()
+        for row in pq.read_table(file).to_pylist():
+            (folder / f"{row['id']}.wav").write_bytes(row["user_audio_0"])
+            (folder / f"{row['id']}.txt").write_text(" ".join(row["extra"]["user_audio_transcripts"]) or "words")
+    return root
+
+
+REAL = Path(__file__).with_name("real_main.py")
+SPOKEN = ["speaking_roleplay", "speaking_reasoning"]
+
+
+def with_real_scorers(spoken_back: Path, out: Path, *launcher: str, threads: int) -> Any:
+    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
+    environment = os.environ | dict.fromkeys(names, str(threads)) | {"LMEVAL_LOG_LEVEL": "ERROR"}
+    command = [sys.executable, *launcher, str(REAL), str(spoken_back), str(out / "run"), str(out / "out.json"), *SPOKEN]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=550, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads((out / "out.json").read_text())
+
+
+def test_the_real_offline_scorers_give_one_number_on_ranks_and_threads(spoken_back: Path, tmp_path: Path) -> None:
+    """Whisper's words, Distill-MOS and Resemblyzer, bit for bit: alone with 2 threads, and two ranks with one each."""
+    alone, ranks = tmp_path / "alone", tmp_path / "ranks"
+    alone.mkdir()
+    ranks.mkdir()
+    one = with_real_scorers(spoken_back, alone, threads=2)
+    two_ranks = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
+    two = with_real_scorers(spoken_back, ranks, *two_ranks, threads=1)
+    assert (one.pop("threads"), two.pop("threads")) == (2, 1)
+    assert one == two
+    item = one["items"]["Speaking_Roleplay_0"]["vae_score"]["scores"]
+    assert {"content", "audible", "mos", "wer", "similarity"} <= set(item)
+    assert item["mos"]["signature"].startswith("DistillMOS|")
+    assert item["similarity"]["signature"].startswith("Resemblyzer|")
+    assert 1 < item["mos"]["value"] < 5
+    assert "consistency: whisper-tiny.en (stand-in)" in one["rows"]["speaking_roleplay"]["vae_scorers,none"]
+    # a record that came from another rank is filled in too
+    assert all(record["vae_speech"]["points"] is not None for record in one["items"].values())
 
 
 def start_two(data: Path, root: Path) -> subprocess.CompletedProcess[str]:

@@ -62,7 +62,12 @@ def answers(run: RunDir) -> dict:
 
 
 def scores(run: RunDir) -> dict:
-    return json.loads((run.root / "results.json").read_text())["configs"]
+    """All of ``results.json`` but what a clock measured."""
+    configs = json.loads((run.root / "results.json").read_text())["configs"]
+    for config in configs.values():
+        for part in (config, *config["tasks"].values()):
+            assert part.pop("latency")
+    return configs
 
 
 def test_tiny_qwen25_speaks(run_here, checkpoints):
@@ -77,15 +82,16 @@ def test_tiny_qwen25_speaks(run_here, checkpoints):
         assert by_task["viewing_multi_discipline"].status is ResponseStatus.unsupported
 
 
-def test_tiny_qwen3_gives_the_same_on_one_and_on_two_ranks(run_here, checkpoints, tmp_path):
+@pytest.mark.parametrize(("kind", "tasks"), [("q3", TASKS), ("q25", TASKS[:1])])
+def test_a_tiny_omni_gives_the_same_on_one_and_on_two_ranks(run_here, checkpoints, tmp_path, kind, tasks):
     """Two documents a task on one rank, and on two; and one document for two ranks."""
-    one = run_here("vaeval-omni", options(checkpoints["q3"]), *TASKS, root="one")
+    one = run_here("vaeval-omni", options(checkpoints[kind]), *tasks, root="one")
     spoken = [r for r in one.responses() if r.status is ResponseStatus.ok]
-    assert len(one.responses()) == 9  # three tasks of three items
-    assert len(spoken) > 2, "random weights may say nothing now and then"
+    assert len(one.responses()) == 3 * len(tasks)
+    assert len(spoken) > len(tasks) - 1, "random weights may say nothing now and then"
     assert all((one.root / r.path).is_file() and r.seconds > 0.05 for r in spoken)
-    assert max(len(r.turn_texts) for r in spoken) > 1
-    two = launch_two(arguments("vaeval-omni", options(checkpoints["q3"]), TASKS, tmp_path / "two"))
+    assert max(len(r.turn_texts) for r in spoken) > 1 or "speaking_multi_round" not in tasks
+    two = launch_two(arguments("vaeval-omni", options(checkpoints[kind]), tasks, tmp_path / "two"))
     assert two.returncode == 0, two.stderr[-3000:]
     both = RunDir(tmp_path / "two")
     assert (both.root / "responses-1.jsonl").is_file()

@@ -7,6 +7,7 @@ a list of characters). So every row is checked here, before anything is added.
 from __future__ import annotations
 
 import io
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
@@ -19,6 +20,7 @@ from vaeval_tasks.metrics.backends import JudgeItem, Scored
 from vaeval_tasks.metrics.common import Profile
 from vaeval_tasks.metrics.content_judge import family
 from vaeval_tasks.metrics.profiles import PROFILES
+from vaeval_tasks.scoring.combine import LOW_COVERAGE, MIN_JUDGED, check_min_judged
 
 __all__ = [
     "AudioRows",
@@ -33,6 +35,8 @@ __all__ = [
     "string_lists",
     "strings",
 ]
+
+log = logging.getLogger(__name__)
 
 _INIT = {
     "config_name", "keep_in_memory", "cache_dir", "num_process", "process_id", "seed", "experiment_id", "hash",
@@ -228,19 +232,33 @@ class AudioRows(Sequence[Clip]):
             raise InputError(str(error), row=index + 1, field=self._field) from None
 
 
-def result(name: str, scored: Sequence[Scored], signature: str, **more: Any) -> dict[str, Any]:
+def result(
+    name: str, scored: Sequence[Scored], signature: str, *, min_judged: float = MIN_JUDGED, **more: Any
+) -> dict[str, Any]:
     """Return the result of a module: plain Python values that are valid JSON.
 
-    ``<name>`` is the mean over what could be scored (None where nothing could), ``scores`` has a value or None for each
-    of the ``n`` rows, ``skipped`` says ``row N: why`` for each None.
+    ``<name>`` is the mean over what could be scored; None, with the ``reason``, where fewer than ``min_judged`` of the
+    rows could: what cannot be scored is seldom so by chance. ``scores`` has a value or None for each of the ``n`` rows,
+    ``skipped`` says ``row N: why`` for each None, and below 90 % a warning is logged.
+
+    Raises:
+        InputError: ``min_judged`` is no share.
     """
+    floor = check_min_judged(min_judged)
     values = [s.value for s in scored if s.value is not None]
+    n, covered = len(scored), len(values) / len(scored) if scored else None
+    enough = covered is not None and covered >= floor and bool(values)
+    reason = "" if enough or not n else f"only {len(values)} of {n} rows have a value, min_judged is {floor:g}"
+    if covered is not None and covered < LOW_COVERAGE:
+        log.warning("%s: %s", name, reason or f"{len(values)} of {n} rows have a value; the others are left out")
     return {
-        name: float(np.mean(values)) if values else None,
+        name: float(np.mean(values)) if enough else None,
         "scores": [None if s.value is None else float(s.value) for s in scored],
-        "n": len(scored),
-        "n_skipped": len(scored) - len(values),
+        "n": n,
+        "n_skipped": n - len(values),
         "skipped": [f"row {i}: {s.detail}" for i, s in enumerate(scored, 1) if s.value is None],
+        "coverage": covered,
+        "reason": reason,
         "signature": signature,
         **more,
     }

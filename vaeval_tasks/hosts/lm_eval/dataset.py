@@ -55,12 +55,16 @@ def load(**metadata: Any) -> dict[str, datasets.Dataset]:
     task = _task(metadata)
     path = metadata.get("dataset_path")
     source = hub_source(task, metadata.get("revision")) if path is None else local_source(task, str(path))
-    settings = HarnessSettings.from_metadata(metadata).to_json()
+    chosen = HarnessSettings.from_metadata(metadata)
+    chosen.refuse_other_model()  # before it has answered anything
+    settings = chosen.to_json()
     needs = str(metadata.get("needs", ""))
     docs = [
         document(row, task, needs=needs, revision=source.revision, settings=settings) for row in _checked(source, task)
     ]
     _enough(task, len(docs), metadata.get("limit"))
+    counted = HarnessSettings.from_json(settings).of_items(len(docs)).to_json()
+    docs = [doc | {"settings": counted} for doc in docs]
     text = datasets.Value("string")
     kinds = {"text": text, "list": datasets.List(text), "lists": datasets.List(datasets.List(text))}
     features = datasets.Features({name: kinds[kind] for name, kind in FIELDS.items()})

@@ -7,9 +7,11 @@ run folder; see :mod:`vaeval_tasks.scoring.scores`.
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,14 +22,15 @@ from vaeval_tasks.errors import InputError
 from vaeval_tasks.files import sha256_bytes
 from vaeval_tasks.hosts.lm_eval.answer import HarnessAnswer
 from vaeval_tasks.hosts.lm_eval.documents import item
-from vaeval_tasks.hosts.lm_eval.run_settings import HarnessSettings, run_folder
+from vaeval_tasks.hosts.lm_eval.run_settings import HarnessSettings
+from vaeval_tasks.hosts.lm_eval.samples import SampleRecord, fill, scorer_names
 from vaeval_tasks.scoring.combine import TaskScores
 from vaeval_tasks.scoring.metric import FactorUse
 from vaeval_tasks.scoring.registry import factors
-from vaeval_tasks.scoring.results import score_run
+from vaeval_tasks.scoring.results import ScoredItem, score_run, thin_coverage
 from vaeval_tasks.store.lock import Writer, writing
 from vaeval_tasks.store.run import RunDir, now
-from vaeval_tasks.store.schema import ModelConfig, Response, ResponseStatus, slug
+from vaeval_tasks.store.schema import Response, ResponseStatus, slug
 
 if TYPE_CHECKING:
     from vaeval_tasks.metrics.profiles import Scorers
@@ -35,19 +38,26 @@ if TYPE_CHECKING:
 __all__ = [
     "FACTORS",
     "METRICS",
+    "coverage",
     "doc_to_target",
     "doc_to_text",
     "missing",
     "process_results",
     "score",
+    "scorers",
     "unjudged",
 ]
 
 FACTORS = tuple(factors(None, FactorUse.product))
 """The factors of the task score; each has an aggregation of its name here, which the YAMLs name."""
-METRICS = ("vae_score", *(f"vae_{name}" for name in FACTORS), "vae_missing", "vae_unjudged")
+METRICS = (
+    "vae_score",
+    *(f"vae_{name}" for name in FACTORS),
+    *("vae_missing", "vae_unjudged", "vae_coverage", "vae_scorers"),
+)
 
-Aggregation = Callable[[Sequence[Mapping[str, str]]], float]
+Records = Sequence[SampleRecord]
+Aggregation = Callable[[Records], float]
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +76,7 @@ def doc_to_target(doc: Mapping[str, Any]) -> str:
     return doc["references"][0] if doc["references"] else ""
 
 
-def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, dict[str, str]]:
+def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str, SampleRecord]:
     """Return the record of one answer under the name of every metric.
 
     Raises:
@@ -77,15 +87,14 @@ def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str,
     answer = HarnessAnswer.decode(results[0])
     if not answer.response_id:
         answer = _keep_text(doc, answer.text)
-    record = {"run": answer.run, "response_id": answer.response_id, "settings": doc["settings"]}
-    return dict.fromkeys(METRICS, record)
+    about = {"run": answer.run, "response_id": answer.response_id, "settings": doc["settings"]}
+    return {metric: SampleRecord(about, metric=metric) for metric in METRICS}
 
 
 def _keep_text(doc: Mapping[str, Any], text: str) -> HarnessAnswer:
     """Put the answer of a text-only model into the run folder."""
     settings = HarnessSettings.from_json(doc["settings"])
-    root = run_folder(settings.run_dir, settings.model_name).resolve()
-    config = ModelConfig(model=settings.model_name, provider="text")
+    root, config = settings.text_model()
     key = f"{config.config_id} {doc['task']} {text}".encode()
     response = Response(
         response_id=f"{slug(doc['item_id'])}.{sha256_bytes(key)[:16]}",
@@ -98,6 +107,9 @@ def _keep_text(doc: Mapping[str, Any], text: str) -> HarnessAnswer:
     )
     ledger = _texts(root)
     ledger.note("data", doc["task"], doc["revision"])
+    ledger.note("models", config.config_id, settings.identity)
+    if settings.items:
+        ledger.note("items", doc["task"], settings.items)
     known = response.response_id in ledger.responses
     ledger.append([Entry(item=item(doc), response=None if known else response)])
     return HarnessAnswer(text=text, response_id=response.response_id, run=str(root))
@@ -110,31 +122,49 @@ def _texts(root: Path) -> Ledger:
 
 
 @cache
-def _scorers(settings: str) -> Scorers:
+def _scorers(profile: str, scoring: str) -> Scorers:
     """The scorers of a run, loaded once a process."""
-    return HarnessSettings.from_json(settings).scorers()
+    return HarnessSettings(profile=profile, scoring=json.loads(scoring)).scorers()
+
+
+@dataclass(frozen=True, slots=True)
+class _Evaluated:
+    task: TaskScores
+    items: Mapping[str, ScoredItem]
+    """By ``response_id``."""
 
 
 @cache
-def _evaluate(root: str, response_ids: tuple[str, ...], settings: str) -> TaskScores:
+def _evaluate(root: str, response_ids: tuple[str, ...], given: str) -> _Evaluated:
     """The scores of one task, made once although every metric asks for them."""
-    run = RunDir(Path(root))
-    wanted = set(response_ids)
+    run, settings = RunDir(Path(root)), HarnessSettings.from_json(given)
+    wanted, items = set(response_ids), {}
+    scorers = _scorers(settings.profile, json.dumps(settings.scoring, sort_keys=True))
     with writing(run.root, Writer.score):
-        found = score_run(run, [r for r in run.responses() if r.response_id in wanted], _scorers(settings))
+        found = score_run(
+            run,
+            [r for r in run.responses() if r.response_id in wanted],
+            scorers,
+            min_judged=settings.min_judged,
+            tell=lambda item: items.update({item.response_id: item}),
+        )
     if len(found) != 1:
         raise InputError(f"the answers of one task are of {len(found)} configurations; use one run folder", path=root)
     if found[0].reason:
         log.warning("%s has no score: %s", found[0].task, found[0].reason)
-    return found[0]
+    for line in thin_coverage([scores for scores in found if not scores.reason]):
+        log.warning(line)
+    return _Evaluated(found[0], items)
 
 
-def _scores(records: Sequence[Mapping[str, str]]) -> TaskScores:
+def _scores(records: Records) -> TaskScores:
     first = records[0]
-    return _evaluate(first["run"], tuple(sorted({r["response_id"] for r in records})), first["settings"])
+    found = _evaluate(first["run"], tuple(sorted({r["response_id"] for r in records})), first["settings"])
+    fill(first["metric"], records, found.items, found.task)
+    return found.task
 
 
-def score(records: Sequence[Mapping[str, str]]) -> float:
+def score(records: Records) -> float:
     """Return the task's score, the product of the rounded factors; NaN where a factor is absent."""
     value = _scores(records).score
     return math.nan if value is None else value
@@ -145,7 +175,7 @@ def __getattr__(name: str) -> Aggregation:
     if name not in FACTORS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
-    def aggregate(records: Sequence[Mapping[str, str]]) -> float:
+    def aggregate(records: Records) -> float:
         estimate = _scores(records).factors[name]
         # not a number is how the harness shows a value that is absent; a group of such tasks shows it too
         return math.nan if estimate is None else estimate.value
@@ -153,11 +183,22 @@ def __getattr__(name: str) -> Aggregation:
     return aggregate
 
 
-def missing(records: Sequence[Mapping[str, str]]) -> float:
+def missing(records: Records) -> float:
     """Return how many answers had no audible sound."""
     return float(_scores(records).missing)
 
 
-def unjudged(records: Sequence[Mapping[str, str]]) -> float:
+def unjudged(records: Records) -> float:
     """Return how many answers got no verdict."""
     return float(_scores(records).unjudged)
+
+
+def coverage(records: Records) -> float:
+    """Return the smallest share of items that a factor of the score has a value for; NaN where nothing was answered."""
+    value = _scores(records).coverage
+    return math.nan if value is None else value
+
+
+def scorers(records: Records) -> str:
+    """Return who scored, for the harness's table and JSON: a stand-in's name travels with its number."""
+    return scorer_names(_scores(records))

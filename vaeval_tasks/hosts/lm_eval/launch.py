@@ -22,7 +22,7 @@ from vaeval_tasks import paths
 from vaeval_tasks.asking.ranks import rank
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.hosts.lm_eval.register import MODELS, register
-from vaeval_tasks.hosts.lm_eval.run_settings import SCORING, HarnessSettings, run_folder
+from vaeval_tasks.hosts.lm_eval.run_settings import METADATA, HarnessSettings, run_folder
 from vaeval_tasks.scoring.results import read_results
 from vaeval_tasks.scoring.results_text import results_text
 from vaeval_tasks.scoring.suite import FAMILIES, GROUP, TASKS
@@ -36,9 +36,6 @@ ANY = "vaeval"
 """The model that takes any configuration."""
 _NAMING = ("peft", "delta", "pretrained", "model", "path", "engine")
 """Model arguments that the harness names the folder of ``--output_path`` after."""
-
-_METADATA = ("dataset_path", "revision", "run_dir", "model_name", "profile", "scoring_device", *SCORING)
-"""What our hooks read of the metadata; other tasks may have names of their own there."""
 
 _REFUSED_OF_MODELS = {
     "use_cache": "keys answers without the model; leave it out: the run folder keeps every answer already",
@@ -149,8 +146,8 @@ def _refuse(given: dict[str, Any], model: str) -> None:
 def _check_spelling(metadata: dict[str, Any]) -> None:
     """Refuse a name that is nearly one of ours: nothing would be done with it, and nobody would say so."""
     for name in metadata:
-        if name not in _METADATA and difflib.get_close_matches(name, _METADATA, n=1, cutoff=0.8):
-            raise UnknownNameError("metadata", name, _METADATA)
+        if name not in METADATA and difflib.get_close_matches(name, METADATA, n=1, cutoff=0.8):
+            raise UnknownNameError("metadata", name, METADATA)
 
 
 def _prepare(parsed: Namespace, config: dict[str, Any]) -> Path:

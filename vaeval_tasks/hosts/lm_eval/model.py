@@ -22,7 +22,8 @@ from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.files import sha256_bytes
 from vaeval_tasks.hosts.lm_eval.answer import HarnessAnswer
 from vaeval_tasks.hosts.lm_eval.documents import item
-from vaeval_tasks.hosts.lm_eval.run_settings import run_folder
+from vaeval_tasks.hosts.lm_eval.model_identity import checkpoint_digest, refuse_other_model
+from vaeval_tasks.hosts.lm_eval.run_settings import HarnessSettings, run_folder
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.protocol import SpeechModel, Turn, TurnRole
 from vaeval_tasks.store.run import RunDir
@@ -127,6 +128,13 @@ class SpeechLM(LM):
             "images": [Path(image).name for image in doc["images"]],
         }
 
+    def identity(self) -> dict[str, str]:
+        """Return what tells this model from another of the same name: how it is reached, and its weights."""
+        config, reached = self.speech_config, self.speech_config.connection.get("base_url", "")
+        model, revision = (str(config.params.get(name, "")) for name in ("model", "revision"))
+        parts = {"provider": config.provider, "model": model, "revision": revision, "base_url": str(reached)}
+        return {name: text for name, text in parts.items() if text} | {"model files": checkpoint_digest(model)}
+
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:
         """Answer the requests that the run folder has no answer to, and return one JSON string for each.
 
@@ -193,10 +201,16 @@ class SpeechLM(LM):
 
     def _note(self, ledger: Ledger, docs: Sequence[Mapping[str, Any]]) -> None:
         config = asdict(self.speech_config)
+        identity = json.dumps(self.identity(), sort_keys=True)
+        refuse_other_model(ledger.run, self.speech_config.config_id, identity)
+        ledger.note("models", self.speech_config.config_id, identity)
         digest = sha256_bytes(json.dumps(config, sort_keys=True, default=str).encode())
         ledger.note("configs", self.speech_config.config_id, {**config, "seed": self.seed, "sha256": digest})
         for task, revision in sorted({(doc["task"], doc["revision"]) for doc in docs}):
             ledger.note("data", task, revision)
+        for task, settings in sorted({(doc["task"], doc.get("settings", "")) for doc in docs}):
+            if settings and (items := HarnessSettings.from_json(settings).items):
+                ledger.note("items", task, items)
 
     def loglikelihood(self, requests: list[Instance]) -> list[tuple[float, bool]]:
         """Refuse: a system that speaks gives no probabilities of texts."""

@@ -50,6 +50,10 @@ class ReplayLM(SpeechLM):
         recorded = self._recorded.get((doc["task"], doc["item_id"]))
         return {**super().asked(doc), "files": files, "recorded": recorded.response_id if recorded else ""}
 
+    def identity(self) -> dict[str, str]:
+        """Return the folder too: two folders of answers are two models."""
+        return super().identity() | {"responses": str(self.source.resolve())}
+
     def recall(self, unit: AskingUnit) -> Asked:
         """Look the answer up."""
         recorded = self._recorded.get((unit.task, unit.prompt_id))

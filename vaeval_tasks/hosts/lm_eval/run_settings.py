@@ -5,6 +5,7 @@
 ``revision``              a commit, branch or tag of the Hub data set
 ``run_dir``               the folder for responses, scores and ``results.json``
 ``profile``               the scorers: ``reference`` (default) or ``offline``
+``min_judged``            the share of items that must count, or a task has no score; 0.5 by default
 ``judge_url`` …           options of the scorers, see :data:`SCORING`
 ========================  =================================================================
 """
@@ -13,19 +14,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vaeval_tasks.errors import InputError
+from vaeval_tasks.hosts.lm_eval.model_identity import model_identity, model_label, refuse_other_model
 from vaeval_tasks.metrics.common import Profile
 from vaeval_tasks.metrics.guest_scorers import ROLES
-from vaeval_tasks.store.schema import slug
+from vaeval_tasks.scoring.combine import MIN_JUDGED, check_min_judged
+from vaeval_tasks.store.run import RunDir
+from vaeval_tasks.store.schema import ModelConfig, slug
 
 if TYPE_CHECKING:
     from vaeval_tasks.metrics.profiles import Scorers
 
-__all__ = ["SCORING", "HarnessSettings", "run_folder"]
+__all__ = ["METADATA", "SCORING", "HarnessSettings", "run_folder"]
 
 SCORING = (
     *("judge_url", "judge_model", "judge_prompts", "utmos_path", "asr_model", "speaker_path", "emotion_path"),
@@ -34,6 +38,9 @@ SCORING = (
 """Options of the scorers, passed on to ``load_scorers``; ``scoring_device`` becomes its ``device``.
 
 A scorer of somebody else's is given by its role: ``speech=package.module:Class``; ``judge=local`` is ours."""
+
+METADATA = ("dataset_path", "revision", "run_dir", "model_name", "profile", "scoring_device", "min_judged", *SCORING)
+"""What our hooks read of the metadata; other tasks may have names of their own there."""
 
 
 def run_folder(run_dir: str, model_name: str) -> Path:
@@ -52,6 +59,11 @@ class HarnessSettings:
     profile: str = Profile.reference
     scoring: dict[str, str] = field(default_factory=dict)
     """Keyword arguments of ``load_scorers``."""
+    min_judged: float = MIN_JUDGED
+    items: int | None = None
+    """How many documents the task's data have."""
+    identity: str = ""
+    """What tells the model from others, see :mod:`vaeval_tasks.hosts.lm_eval.model_identity`."""
 
     @classmethod
     def from_metadata(cls, metadata: Mapping[str, Any]) -> HarnessSettings:
@@ -69,9 +81,11 @@ class HarnessSettings:
             scoring["device"] = str(metadata["scoring_device"])
         return cls(
             run_dir=str(metadata.get("run_dir", "")),
-            model_name=str(metadata.get("model_name") or metadata.get("pretrained") or "model"),
+            model_name=model_label(metadata),
             profile=profile,
             scoring=scoring,
+            min_judged=check_min_judged(metadata.get("min_judged", MIN_JUDGED)),
+            identity=model_identity(metadata, METADATA),
         )
 
     def scorers(self) -> Scorers:
@@ -90,10 +104,27 @@ class HarnessSettings:
                 "--predict_only to score later with vaeval score"
             ) from None
 
+    def of_items(self, items: int) -> HarnessSettings:
+        """Return the settings of a task whose data have so many documents."""
+        return replace(self, items=items)
+
+    def text_model(self) -> tuple[Path, ModelConfig]:
+        """Return the run folder and the configuration of a text-only model's answers."""
+        root = run_folder(self.run_dir, self.model_name).resolve()
+        return root, ModelConfig(model=self.model_name, provider="text")
+
+    def refuse_other_model(self) -> None:
+        """Refuse a run folder that holds the answers of another text-only model of the same name.
+
+        Raises:
+            InputError: it does.
+        """
+        root, config = self.text_model()
+        refuse_other_model(RunDir(root), config.config_id, self.identity)
+
     def to_json(self) -> str:
         """Return the settings as one line of JSON."""
-        names = ("run_dir", "model_name", "profile", "scoring")
-        return json.dumps({name: getattr(self, name) for name in names}, sort_keys=True)
+        return json.dumps(asdict(self), sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str) -> HarnessSettings:

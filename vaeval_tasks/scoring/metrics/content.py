@@ -67,6 +67,7 @@ METRICS = (
         sign=lambda scorers, task: scorers.content_signature(task),
         studies=False,
         ask_again=True,
+        published="judge-llm|model:gpt-oss-20b",
         factor=TaskFactor(name="content", gain=100),
         remark=remark,
     ),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from vaeval_tasks.audio import Clip
 from vaeval_tasks.metrics.backends import Scored
+from vaeval_tasks.scoring.latency import latency_of
 from vaeval_tasks.scoring.metric import Direction, MetricFamily, ResponseMetric, ScoringBatch, ScoringJob, own_text
 from vaeval_tasks.store.schema import Response, ResponseStatus
 
@@ -106,6 +107,11 @@ METRICS = (
         "total_s", 120, lambda response, _: _or(response.total_s, "not recorded"),
         label="Time to the end (s)", unit="s", direction=Direction.less,
         about="seconds from the end of the request to the end of the answer",
+    ),
+    _m(
+        "real_time_factor", 125, lambda response, _: _or(latency_of(response)["real_time_factor"], "not recorded"),
+        label="Real-time factor", direction=Direction.less,
+        about="time to the end by the length of the audio: above 1 the voice has to stop and wait",
     ),
     _m(
         "seconds", 130, partial(_of_sound, lambda clip: clip.seconds), sound=True,

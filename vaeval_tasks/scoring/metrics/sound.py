@@ -93,6 +93,7 @@ METRICS = (
         score=_mos,
         backend="speech",
         audible_only=True,
+        published="UTMOS22-strong|",
         factor=TaskFactor(name="speech", gain=20, unit=20),
     ),
     ResponseMetric(
@@ -106,6 +107,7 @@ METRICS = (
         backend="recogniser",
         rule=WER_RULE,
         audible_only=True,
+        published="faster-whisper|model:large-v3|",
         factor=TaskFactor(name="consistency", gain=-100, zero=1),
     ),
     ResponseMetric(
@@ -120,6 +122,7 @@ METRICS = (
         studies=False,
         tasks=(ROLEPLAY_TASK,),
         audible_only=True,
+        published="WeSpeaker|",
         factor=TaskFactor(name="similarity", gain=100, use=FactorUse.weight),
         # cosines of six speakers' clips: 0.538 +- 0.083 of different ones, 0.848 +- 0.060 of one and the same
         reading="with Resemblyzer two different people score 77 on average, one and the same person 92",

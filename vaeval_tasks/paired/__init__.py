@@ -1,0 +1,1 @@
+"""Scored runs on the items they share: what differs, whether it is real, and which answers changed."""
