@@ -46,6 +46,8 @@ class TaskResult:
     data_revision: str | None = None
     seed: int = 0
     """Of the bootstrap."""
+    left_out: tuple[Mapping[str, str], ...] = ()
+    """Items of the data that could not be asked, each with ``item_id``, ``column`` and ``reason``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +102,8 @@ def _config_json(config: ConfigResults) -> dict[str, Any]:
     for name, task in config.tasks.items():
         flat = asdict(task.scores)
         estimates = flat.pop("factors")
-        tasks[name] = {**estimates, **flat, "data_revision": task.data_revision, "seed": task.seed}
+        gone = {"left_out": [dict(item) for item in task.left_out]} if task.left_out else {}
+        tasks[name] = {**estimates, **flat, "data_revision": task.data_revision, "seed": task.seed, **gone}
     groups = {name: asdict(group) for name, group in config.groups.items()}
     return {"tasks": tasks, "groups": groups, "model_config": config.model_config}
 
@@ -135,14 +138,16 @@ _PLAIN: dict[str, type | tuple[type, ...]] = {
 def _task(entry: Any, place: str, path: Path | None) -> TaskResult:
     """Read one task. What is neither a field of the task nor its provenance is a factor."""
     rest = dict(_mapping(entry, place, path))
-    revision, seed = rest.pop("data_revision", None), rest.pop("seed", 0)
+    revision, seed, gone = rest.pop("data_revision", None), rest.pop("seed", 0), rest.pop("left_out", [])
+    if not isinstance(gone, list) or not all(isinstance(item, dict) for item in gone):
+        raise InputError(f"has the wrong type: {gone!r}", path=path, field=f"{place}.left_out")
     plain = {name: rest.pop(name) for name in _PLAIN if name in rest}
     for name, kind in _PLAIN.items():
         if not isinstance(plain.get(name), kind):
             raise InputError(f"has the wrong type: {plain.get(name)!r}", path=path, field=f"{place}.{name}")
     estimates = {name: _estimate(value, f"{place}.{name}", path) for name, value in rest.items()}
     scores = TaskScores(**plain, unrounded=estimates.pop("unrounded", None), factors=estimates)
-    return TaskResult(scores=scores, data_revision=revision, seed=seed)
+    return TaskResult(scores=scores, data_revision=revision, seed=seed, left_out=tuple(gone))
 
 
 def _estimate(value: Any, place: str, path: Path | None) -> BootstrapEstimate | None:
@@ -223,7 +228,12 @@ def _merge(run: RunDir, found: Mapping[tuple[str, str], TaskScores], seed: int) 
     about = run.manifest()["about"]
     configs = dict(results.configs)
     for (config_id, task), scores in found.items():
-        result = TaskResult(scores=scores, data_revision=about.get("data", {}).get(task), seed=seed)
+        result = TaskResult(
+            scores=scores,
+            data_revision=about.get("data", {}).get(task),
+            seed=seed,
+            left_out=tuple(about.get("left_out", {}).get(task, ())),
+        )
         before = configs.get(config_id, ConfigResults())
         configs[config_id] = ConfigResults(
             tasks={**before.tasks, task: result}, model_config=about.get("configs", {}).get(config_id)

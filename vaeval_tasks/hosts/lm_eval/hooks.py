@@ -20,6 +20,7 @@ from vaeval_tasks.errors import InputError
 from vaeval_tasks.files import sha256_bytes
 from vaeval_tasks.hosts.lm_eval.answer import HarnessAnswer
 from vaeval_tasks.hosts.lm_eval.documents import item
+from vaeval_tasks.hosts.lm_eval.left_out import note_data
 from vaeval_tasks.hosts.lm_eval.run_settings import HarnessSettings, run_folder
 from vaeval_tasks.scoring.combine import TaskScores
 from vaeval_tasks.scoring.metric import FactorUse
@@ -97,7 +98,7 @@ def _keep_text(doc: Mapping[str, Any], text: str) -> HarnessAnswer:
         created=now(),
     )
     ledger = _texts(root)
-    ledger.note("data", doc["task"], doc["revision"])
+    note_data(ledger, doc["task"], doc["revision"])
     known = response.response_id in ledger.responses
     ledger.append([Entry(item=item(doc), response=None if known else response)])
     return HarnessAnswer(text=text, response_id=response.response_id, run=str(root))

@@ -22,6 +22,7 @@ from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.files import sha256_bytes
 from vaeval_tasks.hosts.lm_eval.answer import HarnessAnswer
 from vaeval_tasks.hosts.lm_eval.documents import item
+from vaeval_tasks.hosts.lm_eval.left_out import note_data
 from vaeval_tasks.hosts.lm_eval.run_settings import run_folder
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.protocol import SpeechModel, Turn, TurnRole
@@ -196,7 +197,7 @@ class SpeechLM(LM):
         digest = sha256_bytes(json.dumps(config, sort_keys=True, default=str).encode())
         ledger.note("configs", self.speech_config.config_id, {**config, "seed": self.seed, "sha256": digest})
         for task, revision in sorted({(doc["task"], doc["revision"]) for doc in docs}):
-            ledger.note("data", task, revision)
+            note_data(ledger, task, revision)
 
     def loglikelihood(self, requests: list[Instance]) -> list[tuple[float, bool]]:
         """Refuse: a system that speaks gives no probabilities of texts."""
