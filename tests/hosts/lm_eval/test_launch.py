@@ -90,7 +90,7 @@ def test_a_config_file_keeps_its_folders_and_metadata(lm_eval_: Run, hub_folder:
     (more / "docs.json").write_text('{"q": "say lol", "a": "lol"}\n')
     config = {
         "model": "dummy",
-        "tasks": ["mine", "speaking_safety"],
+        "tasks": ["mine", "speaking_assistant"],
         "include_path": str(more),
         "metadata": {"dataset_path": str(hub_folder), "run_dir": str(tmp_path / "run")},
     }
@@ -98,7 +98,8 @@ def test_a_config_file_keeps_its_folders_and_metadata(lm_eval_: Run, hub_folder:
     out = lm_eval_("run", "--config", "config.yaml", "--limit", "1")
     assert "|mine " in out
     assert (
-        read_results(RunDir(tmp_path / "run")).configs["dummy/default/default"].tasks["speaking_safety"].scores.n == 1
+        read_results(RunDir(tmp_path / "run")).configs["dummy/default/default"].tasks["speaking_assistant"].scores.n
+        == 1
     )
 
 
