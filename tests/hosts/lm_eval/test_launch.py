@@ -5,46 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import lm_eval.tasks
 import pytest
 import yaml
-from lm_eval.api.registry import model_registry
 
 from vaeval_tasks.cli import main
 from vaeval_tasks.scoring.results import read_results
 from vaeval_tasks.store.run import RunDir
 
 Run = Callable[..., str]
-
-
-@pytest.fixture
-def lm_eval_(
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    fakes: Any,
-    fake_scorers: Callable[..., Any],
-    capsys: pytest.CaptureFixture[str],
-) -> Run:
-    """Run ``vaeval lm-eval`` here; the harness's own 14 000 tasks are not indexed, which takes half a minute."""
-    monkeypatch.setattr(lm_eval.tasks, "TaskManager", partial(lm_eval.tasks.TaskManager, include_defaults=False))
-    monkeypatch.setitem(model_registry._objs, "vaeval-tone", fakes.ToneLM)
-    monkeypatch.chdir(tmp_path)
-    fake_scorers()
-
-    def run(*arguments: str, code: int = 0) -> str:
-        if code:
-            with pytest.raises(SystemExit) as caught:
-                main(["lm-eval", *arguments])
-            assert caught.value.code == code
-            return capsys.readouterr().err
-        assert main(["lm-eval", *arguments]) == 0
-        return capsys.readouterr().out
-
-    return run
 
 
 def test_a_run_prints_both_tables_and_writes_everything(lm_eval_: Run, hub_folder: Path, tmp_path: Path) -> None:

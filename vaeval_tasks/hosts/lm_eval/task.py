@@ -21,6 +21,7 @@ from vaeval_tasks.hosts.lm_eval.answer import HarnessAnswer
 from vaeval_tasks.hosts.lm_eval.given import Given, GivenAs, given_to, why_unasked
 from vaeval_tasks.hosts.lm_eval.media_args import doc_to_audio, doc_to_image
 from vaeval_tasks.hosts.lm_eval.messages import messages, rendered
+from vaeval_tasks.scoring.suite import TASKS
 from vaeval_tasks.store.schema import ResponseStatus
 
 __all__ = ["VoiceTask"]
@@ -28,6 +29,15 @@ __all__ = ["VoiceTask"]
 _FRAMES = 4
 
 log = logging.getLogger(__name__)
+
+
+def _but_advice(record: logging.LogRecord) -> bool:
+    """Keep all but the two lines about ``--metadata`` that lm-eval warns with for each task of ours."""
+    message = record.getMessage()
+    return "Custom kwargs can be passed to `--metadata`" not in message or message.partition(":")[0] not in TASKS
+
+
+logging.getLogger("lm_eval.api.task").addFilter(_but_advice)
 
 
 class VoiceTask(ConfigurableTask):  # type: ignore[misc]
@@ -57,6 +67,17 @@ class VoiceTask(ConfigurableTask):  # type: ignore[misc]
         super().build_all_requests(**options)
         for reason, number in self._unasked.items():
             log.warning("%s: %d items are not asked and not scored: %s", self.config.task, number, reason)
+
+    def doc_iterator(self, *, samples: list[int] | None = None, **options: Any) -> Any:
+        """Return the documents that are asked, each with its number.
+
+        Raises:
+            InputError: ``--samples`` names a number that the data do not have.
+        """
+        size = len(self.eval_docs)
+        if wrong := [number for number in samples or () if number not in range(size)]:
+            raise InputError(f"--samples: {self.config.task} has items 0 to {size - 1}, not {wrong[0]}")
+        return super().doc_iterator(samples=samples, **options)
 
     def fewshot_context(
         self,
