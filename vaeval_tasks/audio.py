@@ -208,7 +208,7 @@ def decode_elsewhere(data: bytes) -> Clip | None:
     except ImportError:
         return _with_program(data, kind)
     try:
-        with av.open(io.BytesIO(data), format=kind) as container:
+        with av.open(io.BytesIO(data), mode="r", format=kind) as container:
             stream = container.streams.audio[0]
             rate, announced = int(stream.rate), float(container.duration or 0) / 1e6
             mono = av.AudioResampler(format="flt", layout="mono", rate=rate)

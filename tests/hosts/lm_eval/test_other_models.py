@@ -292,3 +292,12 @@ def test_inputs_that_are_none(tmp_path: Path, evaluate: Any, fake_scorers: Any) 
         evaluate(Multimodal(), ["speaking_assistant"], metadata=_metadata(tmp_path, inputs="image"))
     with pytest.raises(InputError, match="inputs=images: Text of lm-eval takes text only"):
         evaluate(Text(), ["speaking_assistant"], metadata=_metadata(tmp_path, inputs="images"))
+
+
+def test_the_harness_cache_keys_no_media(tmp_path: Path, evaluate: Any, fake_scorers: Any) -> None:
+    options = {"metadata": _metadata(tmp_path), "use_cache": str(tmp_path / "cache")}
+    with pytest.raises(InputError, match="--use_cache keys no pictures and sound"):
+        evaluate(Multimodal(), ["viewing_multi_discipline"], **options)
+    model = Text()
+    evaluate(model, ["speaking_assistant"], **options)
+    assert len(model.asked) == 2, "a text-only model is asked through the cache"

@@ -59,13 +59,16 @@ def load(**metadata: Any) -> dict[str, datasets.Dataset]:
     bad: list[LeftOut] = []
     with progress_shown(rank() == 0):
         for made in tracked(_made(source, task, make), f"checking {task}", "item", total=source.n_rows):
-            if isinstance(made, LeftOut) and strict:
+            if not isinstance(made, LeftOut):
+                docs.append(made)
+                continue
+            if strict:
                 raise InputError(
                     f"item {made.item_id!r}: {made.reason}; without strict it is left out",
                     path=source.name,
                     field=made.column or None,
                 )
-            (bad if isinstance(made, LeftOut) else docs).append(made)
+            bad.append(made)
     if not docs:
         why = f"; the first: item {bad[0]}" if bad else ""
         raise InputError(f"{task} has no {'item that can be asked' if bad else 'rows'}{why}", path=source.name)

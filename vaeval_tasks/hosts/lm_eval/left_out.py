@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vaeval_tasks.asking.ledger import Ledger
+from vaeval_tasks.asking.ranks import rank
 from vaeval_tasks.errors import InputError
 
 __all__ = ["LeftOut", "left_out", "note_data", "remember"]
@@ -42,6 +43,8 @@ _found: dict[tuple[str, str], tuple[LeftOut, ...]] = {}
 def remember(task: str, revision: str, items: Sequence[LeftOut]) -> None:
     """Keep what was left out when the data were loaded, and say so."""
     _found[task, revision] = tuple(items)
+    if rank():
+        return  # the first process says it
     for item in items[:SHOWN]:
         log.warning("%s: item left out: %s", task, item)
     if len(items) > SHOWN:

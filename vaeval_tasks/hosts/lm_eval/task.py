@@ -57,10 +57,12 @@ class VoiceTask(ConfigurableTask):  # type: ignore[misc]
         """Build the requests for the model that is about to be asked.
 
         Raises:
-            InputError: the model is said to take what its class does not.
+            InputError: the model is said to take what its class does not, or the harness's cache is to keep media.
         """
         lm = _asked_model(options.get("chat_template"))
         self._given = given_to(lm, self.config.metadata or {})
+        if self._given.form is GivenAs.placeholders and hasattr(lm, "lm"):
+            raise InputError("--use_cache keys no pictures and sound; leave it out")
         if self._given.form is not GivenAs.document and lm is not None:
             _ask_apart(lm)
         self._unasked.clear()
