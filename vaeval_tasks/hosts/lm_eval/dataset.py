@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 from vaeval_tasks.asking.ranks import rank, world_size
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.hosts.lm_eval.documents import FIELDS, document
+from vaeval_tasks.hosts.lm_eval.hub_source import HubSource, hub_source, local_source
 from vaeval_tasks.hosts.lm_eval.left_out import LeftOut, remember
 from vaeval_tasks.hosts.lm_eval.run_settings import HarnessSettings, yes
-from vaeval_tasks.hosts.lm_eval.hub_source import HubSource, hub_source, local_source
 from vaeval_tasks.progress import progress_shown, tracked
 from vaeval_tasks.scoring.suite import TASKS, family
 
