@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,6 +41,13 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     from fakes.tiny_omni import save_checkpoint
 
     return {kind: save_checkpoint(kind, tmp_path_factory.mktemp(kind)) for kind in ("q3", "q25")}
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+    """The system's Chromium, with the policy of a real visitor: no sound without a click or key."""
+    arguments = ["--mute-audio", "--disable-dev-shm-usage"]
+    return {**browser_type_launch_args, "executable_path": "/usr/bin/chromium", "args": arguments}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -128,8 +128,9 @@ def check_harness(words: list[str]) -> None:
         elif options:
             options[list(options)[-1]].append(word)
     names = {*TASKS, GROUP, *(f"{GROUP}_{family}" for family in FAMILIES), "pub_quiz"}
-    assert set(options) <= {"--model", "--model_args", "--tasks", "--metadata", "--include_path", "--output_path"}
-    assert set(options.get("--model", ())) <= set(MODELS)
+    known = {"--model", "--model_args", "--tasks", "--metadata", "--include_path", "--output_path"}
+    assert set(options) <= known | {"--apply_chat_template"}
+    assert set(options.get("--model", ())) <= set(MODELS) | {"local-chat-completions"}
     assert {name for text in options.get("--tasks", ()) for name in text.split(",")} <= names
     assert {pair.split("=")[0] for pair in options.get("--metadata", ())} <= set(_METADATA)
 

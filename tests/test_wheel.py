@@ -13,11 +13,14 @@ PROBE = """
 import json
 from vaeval_tasks import paths
 from vaeval_tasks.hosts.lm_eval.dataset import load
-from vaeval_tasks.hosts.lm_eval.register import task_manager
+from vaeval_tasks.hosts.lm_eval.register import TASK_PACKAGE, task_manager
+import importlib.util
+import pathlib
 import vaeval_tasks
 print(json.dumps({
     "package": vaeval_tasks.__file__,
     "tasks": len(task_manager().all_subtasks),
+    "plugin": str(pathlib.Path(list(importlib.util.find_spec(TASK_PACKAGE).submodule_search_locations)[0]).resolve()),
     "groups": len(task_manager().all_groups),
     "metrics": paths.metric_modules(),
     "sample": load(config="viewing_multi_discipline", dataset_path="sample")["test"].num_rows,
@@ -46,6 +49,7 @@ def test_an_installed_wheel_finds_its_data(installed: Path, repository: Path, tm
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["package"].startswith(str(installed))
     assert (found["tasks"], found["groups"]) == (13, 4)
+    assert Path(found["plugin"]) == (installed / "vaeval_tasks" / "_data" / "task_configs").resolve()
     assert found["metrics"] == sorted(
         p.parent.name for p in repository.glob("metrics/*/*.py") if p.stem == p.parent.name
     )
@@ -57,3 +61,4 @@ def test_the_wheel_declares_its_commands_and_models(installed: Path) -> None:
     text = entry_points.read_text()
     assert "vaeval = vaeval_tasks.cli:main" in text
     assert "[lm_eval.models]" in text
+    assert "[lm_eval.tasks]\nvoiceassistant_eval = vaeval_tasks.hosts.lm_eval.plugin.task_configs" in text

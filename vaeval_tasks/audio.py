@@ -1,13 +1,19 @@
 """Read, write and convert sound. Samples are float32 in [-1, 1]; rates are in Hz.
 
-Files are decoded with libsndfile (WAV, FLAC, Ogg, MP3). torchaudio and torchcodec are not used.
+Files are decoded with libsndfile (WAV, FLAC, Ogg, MP3, AIFF …), and what it does not know (AAC, M4A, WebM, AMR, WMA)
+with PyAV or the program ffmpeg, where one of them is there. torchaudio and torchcodec, which need FFmpeg too, are not
+used.
 """
 
 from __future__ import annotations
 
 import base64
 import io
+import re
+import shutil
 import struct
+import subprocess
+import tempfile
 from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd
@@ -25,9 +31,11 @@ __all__ = [
     "AudioInput",
     "Clip",
     "audible",
+    "decode_elsewhere",
     "mp3_uri",
     "read_audio",
     "resample",
+    "sound_fault",
     "wav_bytes",
     "write_wav",
 ]
@@ -137,7 +145,10 @@ def read_audio(source: AudioInput, *, name: str | None = None) -> Clip:
             io.BytesIO(source) if isinstance(source, bytes) else source, dtype="float32", always_2d=True
         )
     except (soundfile.SoundFileError, RuntimeError, TypeError) as error:
-        raise InputError(f"cannot be read as sound ({error})", path=label) from None
+        clip = decode_elsewhere(source if isinstance(source, bytes) else Path(source).read_bytes())
+        if clip is None:
+            raise InputError(f"cannot be read as sound ({sound_fault(error)})", path=label) from None
+        return _finite(clip, label)
     mono = samples[:, 0] if samples.shape[1] == 1 else samples.mean(axis=1, dtype=np.float32)
     return _finite(Clip(np.ascontiguousarray(mono), int(rate)), label)
 
@@ -154,7 +165,86 @@ def audible(path: str | Path) -> bool:
         blocks = soundfile.blocks(path, blocksize=16_384, dtype="float32", always_2d=True)
         return any(np.max(np.abs(block.mean(axis=1))) >= SILENCE_PEAK for block in blocks)
     except (soundfile.SoundFileError, RuntimeError, TypeError) as error:
-        raise InputError(f"cannot be read as sound ({error})", path=path) from None
+        clip = decode_elsewhere(Path(path).read_bytes()) if Path(path).is_file() else None
+        if clip is None:
+            raise InputError(f"cannot be read as sound ({sound_fault(error)})", path=path) from None
+        return not clip.silent
+
+
+def sound_fault(error: Exception) -> str:
+    """Return what libsndfile says is wrong, without the address of the buffer that it read."""
+    return re.sub(r"^Error opening <.*?>: ", "", str(error)).strip().rstrip(".")
+
+
+_CONTAINERS: tuple[tuple[int, bytes, str], ...] = (
+    (4, b"ftyp", "mov"),
+    (0, b"\x1aE\xdf\xa3", "matroska"),
+    (0, b"#!AMR", "amr"),
+    (0, b"0&\xb2u", "asf"),
+    (0, b"wvpk", "wv"),
+    (28, b"Speex", "ogg"),
+)
+"""Where a file of a kind that libsndfile does not know starts with what, and FFmpeg's name of the kind.
+
+FFmpeg is told the kind and never guesses: a play list would make it open other files and addresses. Nor is it given
+what libsndfile knows and finds broken, of which it would return what is left without a word."""
+
+
+def _container(data: bytes) -> str:
+    if len(data) > 1 and data[0] == 0xFF and data[1] & 0xF6 == 0xF0:
+        return "aac"  # ADTS: twelve bits of a sync word, layer 0
+    return next((kind for at, start, kind in _CONTAINERS if data[at : at + len(start)] == start), "")
+
+
+def decode_elsewhere(data: bytes) -> Clip | None:
+    """Return the sound of a file that libsndfile does not know, at its own rate; None where that is not possible.
+
+    Args:
+        data: a whole AAC, M4A, WebM, AMR, WMA, WavPack or Speex file.
+    """
+    kind = _container(data)
+    if not kind:
+        return None
+    try:
+        import av
+    except ImportError:
+        return _with_program(data, kind)
+    try:
+        with av.open(io.BytesIO(data), mode="r", format=kind) as container:
+            stream = container.streams.audio[0]
+            rate, announced = int(stream.rate), float(container.duration or 0) / 1e6
+            mono = av.AudioResampler(format="flt", layout="mono", rate=rate)
+            parts = [part.to_ndarray()[0] for frame in container.decode(stream) for part in mono.resample(frame)]
+            parts += [part.to_ndarray()[0] for part in mono.resample(None)]
+    except (av.FFmpegError, IndexError, ValueError, TypeError):
+        return None
+    clip = Clip(np.concatenate(parts).astype(np.float32) if parts else np.zeros(0, np.float32), rate)
+    return None if clip.seconds < 0.9 * announced - 0.25 else clip  # cut short
+
+
+def _with_program(data: bytes, kind: str) -> Clip | None:
+    """The same by the program, from a file: an M4A may keep its index at the end."""
+    import soundfile
+
+    program = shutil.which("ffmpeg")
+    if program is None:
+        return None
+    with tempfile.NamedTemporaryFile(suffix=".bin") as file:
+        file.write(data)
+        file.flush()
+        given = ("-v", "error", "-xerror", "-nostdin", "-protocol_whitelist", "file,pipe", "-f", kind, "-i", file.name)
+        done = subprocess.run(
+            [program, *given, "-vn", "-ac", "1", "-c:a", "pcm_f32le", "-f", "wav", "pipe:1"],
+            capture_output=True,
+            check=False,
+        )
+    if done.returncode:
+        return None
+    try:
+        samples, rate = soundfile.read(io.BytesIO(done.stdout), dtype="float32")
+    except (soundfile.SoundFileError, RuntimeError):
+        return None
+    return Clip(np.ascontiguousarray(samples), int(rate))
 
 
 def resample(samples: NDArray[np.float32], rate: int, to: int) -> NDArray[np.float32]:

@@ -313,10 +313,3 @@ def study(imported_run: Path, tmp_path: Path) -> Iterator[Served]:
 def browser_of() -> type[Browser]:
     """The HTTP client that does what the page does."""
     return Browser
-
-
-@pytest.fixture(scope="session")
-def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
-    """Debian's Chromium, with the policy of a real visitor: no sound without a click or key."""
-    arguments = ["--mute-audio", "--disable-dev-shm-usage"]
-    return {**browser_type_launch_args, "executable_path": "/usr/bin/chromium", "args": arguments}

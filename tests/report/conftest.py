@@ -128,13 +128,6 @@ def reader() -> Any:
 
 
 @pytest.fixture(scope="session")
-def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
-    """The system's Chromium; Playwright cannot download one."""
-    args = ["--mute-audio", "--disable-dev-shm-usage"]
-    return {**browser_type_launch_args, "executable_path": "/usr/bin/chromium", "args": args}
-
-
-@pytest.fixture(scope="session")
 def chromium(browser: Browser) -> Browser:
     """The browser that all tests of the session share."""
     return browser

@@ -64,6 +64,8 @@ class TaskResult:
     """Of how many items there is an answer, or that the model does not take them; None in files of version 1."""
     min_judged: float = MIN_JUDGED
     latency: LatencySummary = field(default_factory=dict)
+    left_out: tuple[Mapping[str, str], ...] = ()
+    """Items of the data that could not be asked, each with ``item_id``, ``column`` and ``reason``."""
 
     @property
     def size(self) -> int:
@@ -144,6 +146,7 @@ def _config_json(config: ConfigResults) -> dict[str, Any]:
     for name, task in config.tasks.items():
         flat = asdict(task.scores)
         estimates = flat.pop("factors")
+        gone = {"left_out": [dict(item) for item in task.left_out]} if task.left_out else {}
         tasks[name] = {
             **estimates,
             **flat,
@@ -152,6 +155,7 @@ def _config_json(config: ConfigResults) -> dict[str, Any]:
             "asked": task.asked,
             "min_judged": task.min_judged,
             "latency": _latency_json(task.latency),
+            **gone,
         }
     groups = {name: asdict(group) for name, group in config.groups.items()}
     latency = _latency_json(config.latency)
@@ -207,13 +211,16 @@ def _task(entry: Any, place: str, path: Path | None) -> TaskResult:
     about = {name: rest.pop(name) for name in ("data_revision", "data_items", "asked", "min_judged") if name in rest}
     latency = _latency(rest.pop("latency", {}), f"{place}.latency", path)
     coverage = rest.pop("coverage", None)
+    gone = rest.pop("left_out", [])
+    if not isinstance(gone, list) or not all(isinstance(item, dict) for item in gone):
+        raise InputError(f"has the wrong type: {gone!r}", path=path, field=f"{place}.left_out")
     plain = {name: rest.pop(name) for name in _PLAIN if name in rest}
     for name, kind in _PLAIN.items():
         if not isinstance(plain.get(name), kind):
             raise InputError(f"has the wrong type: {plain.get(name)!r}", path=path, field=f"{place}.{name}")
     estimates = {name: _estimate(value, f"{place}.{name}", path) for name, value in rest.items()}
     scores = TaskScores(**plain, unrounded=estimates.pop("unrounded", None), factors=estimates, coverage=coverage)
-    return TaskResult(scores=scores, latency=latency, **about)
+    return TaskResult(scores=scores, latency=latency, left_out=tuple(gone), **about)
 
 
 def _estimate(value: Any, place: str, path: Path | None) -> ScoreEstimate | None:
@@ -294,6 +301,7 @@ def score_run(
             asked=len(jobs),
             min_judged=min_judged,
             latency=latency_summary((job.response, document_of(job.item)) for job in answered),
+            left_out=tuple(about.get("left_out", {}).get(task, ())),
         )
     if found:
         _merge(run, found, about)

@@ -106,6 +106,10 @@ def _notes(config: ConfigResults) -> list[str]:
     """Why a score is absent, what failed, and what the numbers were scored with."""
     tasks = {task: config.tasks[task].scores for task in TASKS if task in config.tasks}
     lines = [f"no score for {task}: {found.reason}" for task, found in tasks.items() if found.reason]
+    for task in tasks:
+        if gone := config.tasks[task].left_out:
+            first = "{item_id} ({column}): {reason}".format_map({"item_id": "", "column": "", "reason": "", **gone[0]})
+            lines.append(f"{task}: {len(gone)} items of the data left out; the first: {first}")
     for task, found in tasks.items():
         counts = {"failed": found.failed, "unscored": found.unscored}
         lines += [f"{task}: {n} answers {what}" for what, n in counts.items() if n]

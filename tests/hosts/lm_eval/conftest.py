@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import importlib
+import logging
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -139,5 +141,38 @@ def evaluate(hub_folder: Path) -> Callable[..., Any]:
         metadata = options.pop("metadata", {})
         manager = task_manager(dataset_path=dataset_path or str(hub_folder), **metadata)
         return lm_eval.simple_evaluate(model, tasks=tasks, task_manager=manager, bootstrap_iters=0, **options)
+
+    return run
+
+
+@pytest.fixture
+def lm_eval_(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    fakes: Any,
+    fake_scorers: Callable[..., Any],
+    capsys: pytest.CaptureFixture[str],
+) -> Callable[..., str]:
+    """Run ``vaeval lm-eval`` here; the harness's own 14 000 tasks are not indexed, which takes half a minute."""
+    import lm_eval.tasks
+    from lm_eval.api.registry import model_registry
+
+    from vaeval_tasks.cli import main
+
+    monkeypatch.setattr(lm_eval.tasks, "TaskManager", partial(lm_eval.tasks.TaskManager, include_defaults=False))
+    monkeypatch.setitem(model_registry._objs, "vaeval-tone", fakes.ToneLM)
+    monkeypatch.chdir(tmp_path)
+    # the harness's handler keeps the stream of an earlier test, and would print a traceback for each line
+    monkeypatch.setattr(logging, "raiseExceptions", False)
+    fake_scorers()
+
+    def run(*arguments: str, code: int = 0) -> str:
+        if code:
+            with pytest.raises(SystemExit) as caught:
+                main(["lm-eval", *arguments])
+            assert caught.value.code == code
+            return capsys.readouterr().err
+        assert main(["lm-eval", *arguments]) == 0
+        return capsys.readouterr().out
 
     return run

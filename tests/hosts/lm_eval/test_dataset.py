@@ -104,7 +104,7 @@ def test_the_hub(monkeypatch: pytest.MonkeyPatch, hub_folder: Path) -> None:
     docs = load(config="viewing_multi_discipline", revision="main")["test"]
     assert _Api.asked == ("MathLLMs/VoiceAssistant-Eval", "main")
     assert seen == [("MathLLMs/VoiceAssistant-Eval", "viewing_multi_discipline", "test", COMMIT)]
-    local = load(config="viewing_multi_discipline", dataset_path=str(hub_folder))["test"]
+    local = load(config="viewing_multi_discipline", revision="main", dataset_path=str(hub_folder))["test"]
     assert docs[0]["revision"] == COMMIT
     assert docs.remove_columns("revision").to_list() == local.remove_columns("revision").to_list()
     _Api.asked = None

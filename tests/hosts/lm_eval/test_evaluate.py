@@ -99,8 +99,8 @@ def test_a_text_only_model_gets_nothing_for_speech(
     """The harness's own dummy model answers "lol"."""
     scorers = fake_scorers()
     results = evaluate(
-        "dummy", ["speaking_safety"], metadata={"run_dir": str(tmp_path), "model_name": "dummy"}, model_args=""
-    )["results"]["speaking_safety"]
+        "dummy", ["speaking_assistant"], metadata={"run_dir": str(tmp_path), "model_name": "dummy"}, model_args=""
+    )["results"]["speaking_assistant"]
     assert results["vae_speech,none"] == results["vae_consistency,none"] == results["vae_score,none"] == 0
     assert results["vae_missing,none"] == 2
     assert [i.answer for i in scorers.judge.items] == ["lol", "lol"]

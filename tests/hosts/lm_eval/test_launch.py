@@ -5,46 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import lm_eval.tasks
 import pytest
 import yaml
-from lm_eval.api.registry import model_registry
 
 from vaeval_tasks.cli import main
 from vaeval_tasks.scoring.results import read_results
 from vaeval_tasks.store.run import RunDir
 
 Run = Callable[..., str]
-
-
-@pytest.fixture
-def lm_eval_(
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    fakes: Any,
-    fake_scorers: Callable[..., Any],
-    capsys: pytest.CaptureFixture[str],
-) -> Run:
-    """Run ``vaeval lm-eval`` here; the harness's own 14 000 tasks are not indexed, which takes half a minute."""
-    monkeypatch.setattr(lm_eval.tasks, "TaskManager", partial(lm_eval.tasks.TaskManager, include_defaults=False))
-    monkeypatch.setitem(model_registry._objs, "vaeval-tone", fakes.ToneLM)
-    monkeypatch.chdir(tmp_path)
-    fake_scorers()
-
-    def run(*arguments: str, code: int = 0) -> str:
-        if code:
-            with pytest.raises(SystemExit) as caught:
-                main(["lm-eval", *arguments])
-            assert caught.value.code == code
-            return capsys.readouterr().err
-        assert main(["lm-eval", *arguments]) == 0
-        return capsys.readouterr().out
-
-    return run
 
 
 def test_a_run_prints_both_tables_and_writes_everything(lm_eval_: Run, hub_folder: Path, tmp_path: Path) -> None:
@@ -73,7 +44,7 @@ def test_each_replayed_folder_is_a_model_of_its_own(lm_eval_: Run, hub_folder: P
     (tmp_path / "Wavs A").mkdir()
     arguments = ("--tasks", "speaking_safety", "--metadata", f"dataset_path={hub_folder}")
     out = lm_eval_("--model", "vaeval-replay", "--model_args", "responses=Wavs A", *arguments)
-    assert re.search(r"speaking_safety +0\.0 \[0, 0\] .* 2 +2 +0$", out, re.MULTILINE), "both answers are missing"
+    assert re.search(r"speaking_safety +0\.0 \[0, 66\] .* 2 +2 +0$", out, re.MULTILINE), "both answers are missing"
     assert list(read_results(RunDir(tmp_path / "vaeval-runs" / "vaeval-replay-wavs-a")).configs) == [
         "wavs-a/default/default"
     ]
@@ -90,7 +61,7 @@ def test_a_config_file_keeps_its_folders_and_metadata(lm_eval_: Run, hub_folder:
     (more / "docs.json").write_text('{"q": "say lol", "a": "lol"}\n')
     config = {
         "model": "dummy",
-        "tasks": ["mine", "speaking_safety"],
+        "tasks": ["mine", "speaking_assistant"],
         "include_path": str(more),
         "metadata": {"dataset_path": str(hub_folder), "run_dir": str(tmp_path / "run")},
     }
@@ -98,7 +69,8 @@ def test_a_config_file_keeps_its_folders_and_metadata(lm_eval_: Run, hub_folder:
     out = lm_eval_("run", "--config", "config.yaml", "--limit", "1")
     assert "|mine " in out
     assert (
-        read_results(RunDir(tmp_path / "run")).configs["dummy/default/default"].tasks["speaking_safety"].scores.n == 1
+        read_results(RunDir(tmp_path / "run")).configs["dummy/default/default"].tasks["speaking_assistant"].scores.n
+        == 1
     )
 
 

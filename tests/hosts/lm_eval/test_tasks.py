@@ -11,6 +11,7 @@ from lm_eval.tasks._index import Kind
 from lm_eval.tasks._yaml_loader import load_yaml
 
 from vaeval_tasks import paths
+from vaeval_tasks.hosts.lm_eval.given import TEXT_OPTIONS
 from vaeval_tasks.hosts.lm_eval.hooks import METRICS
 from vaeval_tasks.hosts.lm_eval.register import task_manager
 from vaeval_tasks.scoring.suite import FAMILIES, GROUP, TASKS
@@ -28,7 +29,8 @@ def test_each_yaml_loads_and_its_functions_exist(file: Path) -> None:
         assert callable(config["custom_dataset"])
         assert {m["metric"] for m in config["metric_list"]} == set(METRICS)
         assert all(callable(m["aggregation"]) for m in config["metric_list"])
-        assert config["generation_kwargs"] == {"until": []}
+        assert config["generation_kwargs"] == TEXT_OPTIONS
+        assert all(config["generation_kwargs"]["until"]), "no list of no stops is sent to a server"
         assert config["fewshot_config"] == {"samples": []}
 
 
@@ -47,7 +49,7 @@ def test_functions_are_named_by_installed_module_only() -> None:
 
 def test_the_index_has_13_leaves_and_4_groups() -> None:
     index = task_manager().task_index
-    assert sorted(name for name, entry in index.items() if entry.kind is Kind.TASK) == sorted(TASKS)
+    assert sorted(name for name, entry in index.items() if entry.kind is Kind.PY_TASK) == sorted(TASKS)
     groups = {name: entry.cfg for name, entry in index.items() if entry.kind is Kind.GROUP}
     assert set(groups) == {GROUP, *(f"{GROUP}_{family}" for family in FAMILIES)}
     for family, members in FAMILIES.items():

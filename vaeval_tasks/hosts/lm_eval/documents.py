@@ -10,7 +10,7 @@ from vaeval_tasks.errors import InputError
 from vaeval_tasks.hosts.lm_eval import media_cache
 from vaeval_tasks.store.schema import Item
 
-__all__ = ["COLUMNS", "FIELDS", "document", "item", "unwrap"]
+__all__ = ["COLUMNS", "FIELDS", "IMAGES", "TURNS", "document", "item", "unwrap"]
 
 TURNS = [f"user_audio_{i}" for i in range(7)]
 IMAGES = [f"image_{i}" for i in range(5)]
@@ -54,7 +54,7 @@ def unwrap(references: list[str]) -> list[str]:
 
 def _texts(value: Any) -> list[str]:
     """A list cell as texts, null entries as empty ones in their place; nothing where all are empty."""
-    values = [value] if isinstance(value, str) else value or []
+    values = value if isinstance(value, list) else [value]
     texts = ["" if text is None else str(text) for text in values]
     return texts if any(texts) else []
 
@@ -76,9 +76,9 @@ def _media(row: Mapping[str, Any], columns: list[str], *, image: bool = False) -
             data = media_cache.cell_bytes(row[column])
             path = media_cache.keep(data, image=image) if data else ""
         except InputError as error:
-            raise InputError(f"item {row['id']!r}: {error}", field=column) from None
+            raise InputError(error.reason, field=column) from None
         if path and len(found) < position:
-            raise InputError(f"item {row['id']!r} has this cell but not {columns[len(found)]!r}", field=column)
+            raise InputError(f"the item has this cell but not {columns[len(found)]!r}", field=column)
         if path:
             found.append(path)
     return found
@@ -97,16 +97,16 @@ def document(
         settings: the scoring settings as JSON, carried along for the hooks.
 
     Raises:
-        InputError: a clip that is needed is absent or is not sound; the message names the item.
+        InputError: a clip or picture that is needed is absent or broken; ``field`` is its column.
     """
     extra = row["extra"] or {}
     turns = [[path] for path in _media(row, TURNS)]
     images = _media(row, IMAGES, image=True)
     sound, role = _media(row, ["sound_audio"]), _media(row, ["role_audio"])
     if not turns:
-        raise InputError(f"item {row['id']!r} has no spoken question", field="user_audio_0")
+        raise InputError("the item has no spoken question", field="user_audio_0")
     if needs and not {"sound_audio": sound, "image_0": images}[needs]:
-        raise InputError(f"item {row['id']!r} of {task} cannot be answered without it", field=needs)
+        raise InputError(f"an item of {task} cannot be answered without it", field=needs)
     turns[0] = sound + turns[0]
     transcripts = [_line(text) for text in _texts(extra.get("user_audio_transcripts"))]
     return {

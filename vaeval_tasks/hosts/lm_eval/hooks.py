@@ -22,6 +22,8 @@ from vaeval_tasks.errors import InputError
 from vaeval_tasks.files import sha256_bytes
 from vaeval_tasks.hosts.lm_eval.answer import HarnessAnswer
 from vaeval_tasks.hosts.lm_eval.documents import item
+from vaeval_tasks.hosts.lm_eval.left_out import note_data
+from vaeval_tasks.hosts.lm_eval.messages import plain_text
 from vaeval_tasks.hosts.lm_eval.run_settings import HarnessSettings
 from vaeval_tasks.hosts.lm_eval.samples import SampleRecord, fill, scorer_names
 from vaeval_tasks.scoring.combine import TaskScores
@@ -63,12 +65,8 @@ log = logging.getLogger(__name__)
 
 
 def doc_to_text(doc: Mapping[str, Any]) -> str:
-    """Return what a text-only model reads: the system prompt and the transcript of what the user said."""
-    lines = [doc["system_prompt"], doc["question"]]
-    if not doc["transcripts"]:
-        # the options are read aloud, so a transcript holds them; the raw question does not
-        lines += doc["options"]
-    return "\n".join(line for line in lines if line) or "<audio>"
+    """Return what a text-only model reads without chat messages: the role, and the transcript of what was said."""
+    return plain_text(doc)
 
 
 def doc_to_target(doc: Mapping[str, Any]) -> str:
@@ -86,27 +84,30 @@ def process_results(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[str,
         raise InputError(f"item {doc['item_id']!r}: the model returned {type(results[0]).__name__}, not text")
     answer = HarnessAnswer.decode(results[0])
     if not answer.response_id:
-        answer = _keep_text(doc, answer.text)
+        answer = _keep_text(doc, answer)
     about = {"run": answer.run, "response_id": answer.response_id, "settings": doc["settings"]}
     return {metric: SampleRecord(about, metric=metric) for metric in METRICS}
 
 
-def _keep_text(doc: Mapping[str, Any], text: str) -> HarnessAnswer:
-    """Put the answer of a text-only model into the run folder."""
+def _keep_text(doc: Mapping[str, Any], answer: HarnessAnswer) -> HarnessAnswer:
+    """Put the answer of a text-only model into the run folder, or that it was not asked and why."""
+    unasked = answer.status is ResponseStatus.unsupported
+    text = "" if unasked else answer.text
     settings = HarnessSettings.from_json(doc["settings"])
     root, config = settings.text_model()
-    key = f"{config.config_id} {doc['task']} {text}".encode()
+    key = f"{config.config_id} {doc['task']} {answer.text}".encode()
     response = Response(
         response_id=f"{slug(doc['item_id'])}.{sha256_bytes(key)[:16]}",
         prompt_id=doc["item_id"],
         config_id=config.config_id,
-        status=ResponseStatus.ok if text.strip() else ResponseStatus.empty,
+        status=answer.status if unasked else ResponseStatus.ok if text.strip() else ResponseStatus.empty,
         text=text,
+        error=answer.text if unasked else "",
         task=doc["task"],
         created=now(),
     )
     ledger = _texts(root)
-    ledger.note("data", doc["task"], doc["revision"])
+    note_data(ledger, doc["task"], doc["revision"])
     ledger.note("models", config.config_id, settings.identity)
     if settings.items:
         ledger.note("items", doc["task"], settings.items)

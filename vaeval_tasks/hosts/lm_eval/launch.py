@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
+import os
+import re
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
@@ -16,12 +18,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from vaeval_tasks import paths
-from vaeval_tasks.asking.ranks import rank
-from vaeval_tasks.errors import InputError, UnknownNameError
-from vaeval_tasks.hosts.lm_eval.register import MODELS, register
+from vaeval_tasks.asking.ranks import rank, world_size
+from vaeval_tasks.errors import InputError, UnknownNameError, VaevalError
+from vaeval_tasks.hosts.lm_eval.arguments import argument_fault, as_mapping, check_arguments, in_one_line, read_config
+from vaeval_tasks.hosts.lm_eval.register import MODELS, our_folders, register
 from vaeval_tasks.hosts.lm_eval.run_settings import METADATA, HarnessSettings, run_folder
 from vaeval_tasks.scoring.results import read_results
 from vaeval_tasks.scoring.results_text import results_text
@@ -50,12 +50,6 @@ _HOLDS = {
     GROUP: tuple(TASKS),
 }
 """Our tasks and groups, and the tasks of each."""
-_FAULTS = {
-    "Tasks not found": "see: vaeval tasks list",
-    "Duplicate task": "name a group or what is in it, not both",
-    "Specify --output_path": "",
-}
-"""How the harness's complaints about the arguments start, and what to do where they do not say it."""
 
 
 def launch(arguments: Sequence[str]) -> None:
@@ -69,15 +63,24 @@ def launch(arguments: Sequence[str]) -> None:
     from lm_eval.utils import setup_logging
 
     setup_logging()
-    sys.argv = ["vaeval lm-eval", *arguments]
+    strict = "--strict" in arguments
+    sys.argv = ["vaeval lm-eval", *(argument for argument in arguments if argument != "--strict")]
     cli = HarnessCLI()
-    parsed = cli.parse_args()
+    in_one_line(cli._parser)
+    try:
+        parsed = cli.parse_args()
+    except VaevalError:
+        raise
+    except ValueError as error:  # JSON that is none
+        raise argument_fault(error) or error from None
     if "include_path" not in parsed:  # no subcommand, which prints the help
         cli.execute(parsed)
         return
-    config = _config(getattr(parsed, "config", None))
-    parsed.include_path = _include_paths(parsed, config)
-    root = _prepare(parsed, config) if parsed.command == "run" else None
+    config = read_config(getattr(parsed, "config", None))
+    user = parsed.include_path or config.get("include_path")
+    root = _prepare(parsed, config, strict=strict) if parsed.command == "run" else None
+    parsed.include_path = _include_paths(user)
+    _tell_one_process()
     with ExitStack() as held:
         if root is not None and (_ours(parsed.tasks) or str(parsed.model).startswith(PREFIX)):
             # the scores too, from the start: nobody wants to be refused after hours of answers
@@ -85,32 +88,37 @@ def launch(arguments: Sequence[str]) -> None:
             held.enter_context(writing(root, Writer.score))
         try:
             cli.execute(parsed)
-        except ValueError as error:
-            advice = next((advice for start, advice in _FAULTS.items() if str(error).startswith(start)), None)
-            if advice is None:
+        except VaevalError:
+            raise
+        except Exception as error:
+            fault = argument_fault(error)
+            if fault is None:
                 raise
-            raise InputError(f"{error}; {advice}" if advice else str(error)) from None
+            raise fault from None
     if root is not None and rank() == 0:
         _conclude(root)
 
 
-def _config(path: str | None) -> dict[str, Any]:
-    if path is None or not Path(path).is_file():
-        return {}  # the harness says that the file is not there
-    loaded = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    return loaded if isinstance(loaded, dict) else {}
-
-
-def _include_paths(parsed: Namespace, config: dict[str, Any]) -> list[str]:
+def _include_paths(user: Any) -> list[str]:
     """Our folder and the user's. ``ls`` and ``validate`` of 0.4.13 take a list too, although they say otherwise."""
-    user = parsed.include_path or config.get("include_path") or []
-    return [str(paths.task_configs_dir()), *([user] if isinstance(user, str) else user)]
+    return [*our_folders(), *([user] if isinstance(user, str) else user or [])]
 
 
-def _arguments(value: Any) -> dict[str, Any]:
-    from lm_eval.utils import simple_parse_args_string
-
-    return simple_parse_args_string(value) if isinstance(value, str) else dict(value or {})
+def _tell_one_process() -> None:
+    """Say that ``accelerate launch --num_processes 2 --cpu`` started one process only, as it does without a word."""
+    if world_size() > 1 or not any(name.startswith("ACCELERATE_") for name in os.environ):
+        return
+    try:
+        command = Path(f"/proc/{os.getppid()}/cmdline").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return  # no such table here: what accelerate was asked for is not known
+    found = re.search(r"\0--num[-_]processes[\0=](\d+)\0", command)
+    if found is not None and int(found[1]) > 1:
+        print(
+            f"accelerate was asked for {found[1]} processes and started one; for several on CPUs: "
+            f"torchrun --nproc_per_node {found[1]} -m vaeval_tasks.cli lm-eval ...",
+            file=sys.stderr,
+        )
 
 
 def _speaks(model: str) -> bool:
@@ -141,6 +149,8 @@ def _refuse(given: dict[str, Any], model: str) -> None:
     for option, reason in refused.items():
         if given.get(option):
             raise InputError(f"--{option} {reason}")
+    if _speaks(model) and (options := as_mapping(given.get("gen_kwargs"), "gen_kwargs")):
+        raise InputError(f"--gen_kwargs {', '.join(sorted(options))} has no effect here; use --model_args")
 
 
 def _check_spelling(metadata: dict[str, Any]) -> None:
@@ -150,7 +160,7 @@ def _check_spelling(metadata: dict[str, Any]) -> None:
             raise UnknownNameError("metadata", name, METADATA)
 
 
-def _prepare(parsed: Namespace, config: dict[str, Any]) -> Path:
+def _prepare(parsed: Namespace, config: dict[str, Any], *, strict: bool) -> Path:
     """Fill in what our hooks and models need to know, and return the run folder.
 
     The harness lets an argument replace that of ``--config`` as a whole, so both are merged here.
@@ -159,11 +169,14 @@ def _prepare(parsed: Namespace, config: dict[str, Any]) -> Path:
 
     typed = {name: value for name, value in vars(parsed).items() if value is not None}
     given = config | typed
-    model = given.get("model", "hf")
+    model = str(given.get("model") or "hf")
+    asked = sorted({task for name in _ours(given.get("tasks")) for task in _HOLDS[name]})
+    check_arguments(given, asked)
     if _speaks(model) and model not in model_registry:
         raise UnknownNameError("model", model, MODELS)
-    model_args = _arguments(config.get("model_args")) | _arguments(typed.get("model_args"))
-    metadata = _arguments(config.get("metadata")) | _arguments(typed.get("metadata"))
+    model_args = as_mapping(config.get("model_args"), "model_args") | as_mapping(typed.get("model_args"), "model_args")
+    metadata = as_mapping(config.get("metadata"), "metadata") | as_mapping(typed.get("metadata"), "metadata")
+    metadata |= {"strict": True} if strict else {}
     _refuse(given, model)
     _refuse_overlap(given.get("tasks"))
     _check_spelling(metadata)

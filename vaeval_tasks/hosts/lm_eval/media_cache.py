@@ -1,4 +1,4 @@
-"""The media cache: every clip and image of a data set written once, under the hash of its bytes."""
+"""The media cache: every clip and picture of a data set decoded and written once, under the hash of its bytes."""
 
 from __future__ import annotations
 
@@ -7,22 +7,9 @@ from typing import Any
 from vaeval_tasks import paths
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.files import sha256_bytes, write_bytes
+from vaeval_tasks.hosts.lm_eval.media_check import ENDINGS, checked_picture, checked_sound
 
 __all__ = ["cell_bytes", "keep"]
-
-# what a file starts with: the ending it gets
-_STARTS: dict[bytes, str] = {
-    b"RIFF": "wav",
-    b"fLaC": "flac",
-    b"OggS": "ogg",
-    b"ID3": "mp3",
-    b"\xff\xfb": "mp3",
-    b"\x89PNG": "png",
-    b"\xff\xd8\xff": "jpg",
-    b"GIF8": "gif",
-    b"BM": "bmp",
-}
-_IMAGES = ("png", "jpg", "gif", "bmp", "webp")
 
 
 def cell_bytes(value: Any) -> bytes:
@@ -31,9 +18,11 @@ def cell_bytes(value: Any) -> bytes:
     The data set stores raw bytes; the ``datasets`` library's own features give ``{"bytes", "path"}``.
 
     Raises:
-        InputError: the cell is something else.
+        InputError: the cell is something else, or names a file instead of holding it.
     """
     if isinstance(value, dict):
+        if value.get("bytes") is None and value.get("path"):
+            raise InputError(f"names the file {value['path']!r} but does not hold its bytes; embed them")
         value = value.get("bytes")
     if value is None:
         return b""
@@ -42,26 +31,21 @@ def cell_bytes(value: Any) -> bytes:
     return value
 
 
-def _ending(data: bytes) -> str:
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return "webp"
-    return next((ending for start, ending in _STARTS.items() if data.startswith(start)), "")
-
-
 def keep(data: bytes, *, image: bool) -> str:
-    """Write a file into the cache, unless it is there, and return its absolute path.
+    """Decode a file and write it into the cache, unless it is there, and return its absolute path.
 
     Args:
         data: a whole sound or image file.
         image: which of the two it must be.
 
     Raises:
-        InputError: the bytes are not such a file.
+        InputError: the bytes are not such a file, or a broken one.
     """
-    ending = _ending(data)
-    if not ending or (ending in _IMAGES) != image:
-        raise InputError(f"the bytes are not {'an image' if image else 'a sound'} file")
-    path = paths.cache_dir() / "media" / f"{sha256_bytes(data)}.{ending}"
-    if not path.is_file():
-        write_bytes(path, data)
+    stem = paths.cache_dir() / "media" / "checked" / sha256_bytes(data)
+    for ending in ENDINGS[image]:  # what is there was decoded when it was written
+        if (path := stem.with_suffix(f".{ending}")).is_file():
+            return str(path.resolve())
+    kept, ending = (checked_picture if image else checked_sound)(data)
+    path = stem.with_suffix(f".{ending}")
+    write_bytes(path, kept)
     return str(path.resolve())

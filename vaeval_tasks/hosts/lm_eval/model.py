@@ -22,6 +22,8 @@ from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.files import sha256_bytes
 from vaeval_tasks.hosts.lm_eval.answer import HarnessAnswer
 from vaeval_tasks.hosts.lm_eval.documents import item
+from vaeval_tasks.hosts.lm_eval.given import TEXT_OPTIONS
+from vaeval_tasks.hosts.lm_eval.left_out import note_data
 from vaeval_tasks.hosts.lm_eval.model_identity import checkpoint_digest, refuse_other_model
 from vaeval_tasks.hosts.lm_eval.run_settings import HarnessSettings, run_folder
 from vaeval_tasks.models.clock import Clock
@@ -138,15 +140,35 @@ class SpeechLM(LM):
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:
         """Answer the requests that the run folder has no answer to, and return one JSON string for each.
 
+        A task that is not ours is asked in writing, and its answers are the text; they are kept in a run folder of
+        their own, ``other-tasks`` within ours.
+
         Raises:
-            InputError: ``--gen_kwargs`` asks for something; each system takes its own options as model arguments.
+            InputError: ``--gen_kwargs`` asks for something, as each system takes its own options as model arguments;
+                or another task brings pictures or sound, which only it knows how to ask about.
             VaevalError: the system can never answer (wrong configuration, missing key or weights).
         """
-        if options := {name for request in requests for name in request.args[1]} - {"until"}:
-            raise InputError(f"--gen_kwargs {', '.join(sorted(options))} has no effect here; use --model_args")
-        units = [self._unit(request.doc) for request in requests]
-        with open_for_asking(RunDir(self.run_root)) as ledger:
-            self._note(ledger, [request.doc for request in requests])
+        ours = [request for request in requests if _is_document(request.doc)]
+        others = [request for request in requests if not _is_document(request.doc)]
+        _refuse_options(ours)
+        _refuse_media(others)
+        out: dict[int, str] = {}
+        if ours:
+            found = self._ask([self._unit(r.doc) for r in ours], [r.doc for r in ours], quiet=disable_tqdm)
+            out |= {id(r): self._encode(answer) for r, answer in zip(ours, found, strict=True)}
+        if others:
+            found = self._ask([self._written_unit(request) for request in others], [], quiet=disable_tqdm)
+            _refuse_unanswered(others, found)
+            out |= {id(r): _until(answer.text, r.args[1]) for r, answer in zip(others, found, strict=True)}
+        for request in requests:
+            self.cache_hook.add_partial("generate_until", request.args, out[id(request)])
+        return [out[id(request)] for request in requests]
+
+    def _ask(self, units: list[AskingUnit], docs: list[Mapping[str, Any]], *, quiet: bool) -> list[Response]:
+        """Return the response to each unit; what the run folder has is not asked again."""
+        root = self.run_root if docs else self.run_root / "other-tasks"
+        with open_for_asking(RunDir(root)) as ledger:
+            self._note(ledger, docs)
             # the harness repeats a request to pad a short rank, and for `repeats`: each is answered once
             due = {unit.response_id: unit for unit in units if not ledger.answered(unit.response_id)}
             plan = AskingPlan(
@@ -160,14 +182,26 @@ class SpeechLM(LM):
                 open_system=lambda _: self.open(),
                 recall=self.recall,
                 clock=self.clock,
-                quiet=disable_tqdm or ledger.rank > 0 or not due,
+                quiet=quiet or ledger.rank > 0 or not due,
             )
             for error in outcome.stopped.values():
                 raise error
-            out = [self._encode(ledger.responses[unit.response_id]) for unit in units]
-        for request, answer in zip(requests, out, strict=True):
-            self.cache_hook.add_partial("generate_until", request.args, answer)
-        return out
+            return [ledger.responses[unit.response_id] for unit in units]
+
+    def _written_unit(self, request: Instance) -> AskingUnit:
+        """What is asked of a task that is not ours: its prompt, in writing."""
+        name, prompt = str(request.task_name), str(request.args[0])
+        key = json.dumps([asdict(self.speech_config), self.seed, name, prompt], sort_keys=True, default=str)
+        response_id = f"{slug(name)}-{request.doc_id}.{sha256_bytes(key.encode())[:16]}"
+        return AskingUnit(
+            response_id=response_id,
+            prompt_id=f"{name}-{request.doc_id}",
+            config=self.speech_config,
+            turns=(Turn(role=TurnRole.user, text=prompt),),
+            seeds=(zlib.crc32(f"{self.seed} {prompt}".encode()),),
+            task=name,
+            stem=response_id,
+        )
 
     def _unit(self, doc: Mapping[str, Any]) -> AskingUnit:
         """What is asked about a document."""
@@ -207,18 +241,18 @@ class SpeechLM(LM):
         digest = sha256_bytes(json.dumps(config, sort_keys=True, default=str).encode())
         ledger.note("configs", self.speech_config.config_id, {**config, "seed": self.seed, "sha256": digest})
         for task, revision in sorted({(doc["task"], doc["revision"]) for doc in docs}):
-            ledger.note("data", task, revision)
+            note_data(ledger, task, revision)
         for task, settings in sorted({(doc["task"], doc.get("settings", "")) for doc in docs}):
             if settings and (items := HarnessSettings.from_json(settings).items):
                 ledger.note("items", task, items)
 
     def loglikelihood(self, requests: list[Instance]) -> list[tuple[float, bool]]:
         """Refuse: a system that speaks gives no probabilities of texts."""
-        raise InputError("a speech model gives no likelihoods; run it on the voiceassistant_eval tasks")
+        raise _no_likelihoods(requests)
 
     def loglikelihood_rolling(self, requests: list[Instance]) -> list[float]:
         """Refuse: a system that speaks gives no probabilities of texts."""
-        raise InputError("a speech model gives no likelihoods; run it on the voiceassistant_eval tasks")
+        raise _no_likelihoods(requests)
 
     # What follows is for the harness: --apply_chat_template, and several processes.
 
@@ -253,3 +287,52 @@ class SpeechLM(LM):
         """Wait for the other processes."""
         if self.world_size > 1:
             group().barrier()
+
+
+def _is_document(doc: Any) -> bool:
+    """Whether a request is of one of our tasks."""
+    return isinstance(doc, Mapping) and {"item_id", "turns"} <= set(doc)
+
+
+def _tasks(requests: Sequence[Instance]) -> str:
+    return ", ".join(sorted({str(request.task_name) for request in requests}))
+
+
+def _refuse_options(requests: Sequence[Instance]) -> None:
+    for request in requests:
+        given = request.args[1]
+        if options := sorted(name for name in given if name != "until" and given[name] != TEXT_OPTIONS.get(name)):
+            raise InputError(f"--gen_kwargs {', '.join(options)} has no effect here; use --model_args")
+
+
+def _refuse_media(requests: Sequence[Instance]) -> None:
+    if media := [request for request in requests if len(request.args) > 2]:
+        raise InputError(
+            f"{_tasks(media)}: brings pictures or sound in a form of its own; run it with a multimodal model of lm-eval"
+        )
+
+
+def _refuse_unanswered(requests: Sequence[Instance], answers: Sequence[Response]) -> None:
+    """Refuse a task of which nothing was answered: all its zeros would say that the system is bad."""
+    failed = [answer for answer in answers if answer.status.failed]
+    if failed and len(failed) == len(answers):
+        raise InputError(
+            f"{_tasks(requests)}: the system answers no written question ({failed[0].status}: {failed[0].error}); "
+            "run it on the voiceassistant_eval tasks"
+        )
+
+
+def _until(text: str, options: Mapping[str, Any]) -> str:
+    """Text up to the first of a task's stops, where lm-eval's models end it."""
+    stops = options.get("until") or []
+    for stop in [stops] if isinstance(stops, str) else stops:
+        if stop:
+            text = text.split(stop)[0]
+    return text
+
+
+def _no_likelihoods(requests: Sequence[Instance]) -> InputError:
+    return InputError(
+        f"a speech model gives no likelihoods of texts, which these tasks need: {_tasks(requests)}; leave them out, or "
+        "run them with another --model"
+    )

@@ -1,5 +1,8 @@
 """Make our models and tasks known to lm-evaluation-harness, which has no plug-in mechanism in 0.4.13.
 
+Its next release finds models by entry points (its pull request 4013), and may find tasks so (4015, open): both are
+declared, and a harness that reads them needs nothing of this module.
+
 In Python::
 
     register()
@@ -17,7 +20,7 @@ from vaeval_tasks import paths
 if TYPE_CHECKING:
     from lm_eval.tasks import TaskManager
 
-__all__ = ["MODELS", "evaluate_quietly", "register", "task_manager"]
+__all__ = ["MODELS", "TASK_PACKAGE", "evaluate_quietly", "our_folders", "register", "task_manager"]
 
 MODELS: dict[str, str] = {
     "vaeval": "vaeval_tasks.hosts.lm_eval.systems:ConfiguredLM",
@@ -30,6 +33,9 @@ MODELS: dict[str, str] = {
 }
 """Model name: the class that is imported when the name is used."""
 
+TASK_PACKAGE = "vaeval_tasks.hosts.lm_eval.plugin.task_configs"
+"""The entry point of our tasks, in the group ``lm_eval.tasks``."""
+
 
 def register() -> None:
     """Add our models to the harness's, which stay available. Calling it again changes nothing."""
@@ -39,6 +45,15 @@ def register() -> None:
     for name, target in MODELS.items():
         if name not in model_registry:
             model_registry.register(name, target=target)
+
+
+def our_folders() -> list[str]:
+    """Return the folder of our YAMLs, nothing where the harness finds it by itself, as it would warn of each task."""
+    import lm_eval.tasks.manager
+
+    finds = getattr(lm_eval.tasks.manager, "discover_plugin_task_paths", None)
+    ours = paths.task_configs_dir().resolve()
+    return [] if finds is not None and ours in {Path(path).resolve() for path in finds()} else [str(ours)]
 
 
 def task_manager(include_path: str | Path | None = None, *, defaults: bool = False, **metadata: Any) -> TaskManager:
@@ -51,7 +66,7 @@ def task_manager(include_path: str | Path | None = None, *, defaults: bool = Fal
     """
     from lm_eval.tasks import TaskManager
 
-    folders = [str(paths.task_configs_dir())] + ([str(include_path)] if include_path else [])
+    folders = our_folders() + ([str(include_path)] if include_path else [])
     return TaskManager(include_path=folders, include_defaults=defaults, metadata=metadata)
 
 

@@ -3,6 +3,8 @@
 ========================  =================================================================
 ``dataset_path``          a folder in the Hub's layout, or ``sample``; by default the Hub
 ``revision``              a commit, branch or tag of the Hub data set
+``strict``                ``true``: an item with a broken clip or picture is an error, not left out
+``inputs``                what lm-eval's own models are given: ``text``, ``images``, ``audio``, joined by ``+``
 ``run_dir``               the folder for responses, scores and ``results.json``
 ``profile``               the scorers: ``reference`` (default) or ``offline``
 ``min_judged``            the share of items that must count, or a task has no score; 0.5 by default
@@ -29,7 +31,7 @@ from vaeval_tasks.store.schema import ModelConfig, slug
 if TYPE_CHECKING:
     from vaeval_tasks.metrics.profiles import Scorers
 
-__all__ = ["METADATA", "SCORING", "HarnessSettings", "run_folder"]
+__all__ = ["METADATA", "SCORING", "HarnessSettings", "run_folder", "yes"]
 
 SCORING = (
     *("judge_url", "judge_model", "judge_prompts", "utmos_path", "asr_model", "speaker_path", "emotion_path"),
@@ -39,8 +41,24 @@ SCORING = (
 
 A scorer of somebody else's is given by its role: ``speech=package.module:Class``; ``judge=local`` is ours."""
 
-METADATA = ("dataset_path", "revision", "run_dir", "model_name", "profile", "scoring_device", "min_judged", *SCORING)
+METADATA = (
+    *("dataset_path", "revision", "strict", "inputs", "run_dir", "model_name"),
+    *("profile", "scoring_device", "min_judged"),
+    *SCORING,
+)
 """What our hooks read of the metadata; other tasks may have names of their own there."""
+
+
+def yes(metadata: Mapping[str, Any], name: str) -> bool:
+    """Return a setting that is on or off; off where it is not given.
+
+    Raises:
+        InputError: it is something else.
+    """
+    given = str(metadata.get(name, False)).lower()
+    if given not in ("true", "false", "1", "0"):
+        raise InputError(f"{name}={metadata[name]} must be true or false", field=name)
+    return given in ("true", "1")
 
 
 def run_folder(run_dir: str, model_name: str) -> Path:
