@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.metrics.backends import Scored
 from vaeval_tasks.metrics.safety_refusals import judge_safety
-from vaeval_tasks.metrics.short_answers import places
+from vaeval_tasks.metrics.spoken_places import places
 from vaeval_tasks.metrics.spoken_text import plain, sentences, tokens
 
 __all__ = ["check_stated_rule", "is_stated_rule", "judge_stated_rules"]
