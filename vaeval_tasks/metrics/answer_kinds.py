@@ -66,6 +66,8 @@ frederic chopin=chopin, antonio vivaldi=vivaldi, franz schubert=schubert, richar
 albert einstein=einstein, isaac newton=newton, galileo galilei=galileo, marie curie=curie, charles darwin=darwin, \
 nikola tesla=tesla, thomas edison=edison, alexander graham bell=graham bell, niels bohr=bohr, stephen hawking
 football=soccer, basketball, tennis, baseball, golf, hockey, volleyball, rugby, cricket, swimming, boxing
+happy=joyful=cheerful=joy=happiness, sad=unhappy=sadness, angry=furious=anger=mad, afraid=scared=fearful=frightened=fear, \
+surprised=surprise=astonished, disgusted=disgust, neutral, bored
 apple, banana, pear, cherry, grape, lemon, peach, strawberry, pineapple, mango
 """
 _ENTRIES = [[entry.strip().split("=") for entry in line.split(", ")] for line in _KINDS.strip().splitlines()]

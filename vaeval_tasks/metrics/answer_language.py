@@ -14,7 +14,7 @@ _ENGLISH = frozenset(
         "the is are was were it it's its i i'm i'd you he she they we this that these those and or but not of to from "
         "with for by at on has have had do does did don't can't cannot can will would there there's what when which "
         "who yes think a an in as my your his her their be been answer option number about because so if than please "
-        "sorry sure okay ok well"
+        "sorry sure okay ok well way"
     ).split()
 )
 _FOREIGN = frozenset(

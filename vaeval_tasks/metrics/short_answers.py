@@ -17,7 +17,7 @@ from vaeval_tasks.metrics.backends import Scored
 from vaeval_tasks.metrics.spoken_amounts import amount_of, judge_amount
 from vaeval_tasks.metrics.spoken_codes import is_code, judge_code
 from vaeval_tasks.metrics.spoken_corrections import corrected
-from vaeval_tasks.metrics.spoken_options import denied_letter, options, stated_letters
+from vaeval_tasks.metrics.spoken_options import denied_letter, letter_by_place, options, stated_letters
 from vaeval_tasks.metrics.spoken_places import PLAIN, denied, negated, offered_beside, places, turned
 from vaeval_tasks.metrics.spoken_quantities import is_unit
 from vaeval_tasks.metrics.spoken_text import Token, TokenKind, plain, sentences, tokens
@@ -31,7 +31,7 @@ _NEW_WORDS = 2
 """With more new words than that around it, a reference of words may stand in another statement."""
 _UNKNOWN = re.compile(
     r"\bi (?:really |just )?(?:do not|don't|can't|cannot|could not|couldn't|am not able to|was not able to) "
-    r"(?:really )?(?:know|tell|say|hear|understand|see|answer|determine|identify|find|remember)\b|\bi have no idea\b|"
+    r"(?:really )?(?:know|tell|say|hear|understand|see|answer|determine|identify|find|remember)\b|\bi (?:didn't|did not|couldn't) (?:quite |really )?(?:catch|hear|get|understand)\b|\bi have no idea\b|"
     r"\bi'?m (?:not sure|unable|sorry,? (?:but )?i (?:can|don|did|am))|\bi am (?:not sure|unable)\b|^no idea\b|"
     r"\bas an ai\b|\bplease (?:provide|clarify|repeat)\b"
 )
@@ -39,6 +39,7 @@ _EITHER = re.compile(r"\b(?:or|either|maybe|perhaps|could be|might be|possibly)\
 _LETTER = re.compile(r"^\(?([A-Ja-j])\)?(?:[.):]\s*(.*))?$", re.DOTALL)
 _CONTRAST = re.compile(r"[,;]? but (?=(?:actually |really )?(?:it|its|the|this|that|there|he|she|they)\b)")
 _QUALITIES = frozenset("big small large little old young loud barking single real live huge tiny famous great".split())
+_DENIES = re.compile(r"\b(?:not|no|or|but)\b|n't\b", re.I)
 _ADDED = frozenset(("next", "this", "coming"))
 _COUNTS = (TokenKind.number, TokenKind.ordinal, TokenKind.time)
 
@@ -115,7 +116,7 @@ def _said(question: str, wanted: Sequence[Token], reference: str, answer: str) -
     if amount_of(wanted) is not None:
         return judge_amount(question, wanted, answer)
     hits = _hits(question, wanted, reference, said)
-    rivals = _rivals(asked, wanted, said, {i for hit in hits for i in hit})
+    rivals = _rivals(question, wanted, said, {i for hit in hits for i in hit})
     if hits and denied(said, hits) and not rivals:
         return Scored(value=0.0, detail=f"denies {reference!r}")
     if hits and rivals and offered_beside(said, hits, rivals):
@@ -126,7 +127,7 @@ def _said(question: str, wanted: Sequence[Token], reference: str, answer: str) -
     why = turned(asked, wanted, said)
     if affirmed:
         return _affirmed(question, reference, wanted, answer, affirmed, rivals, why)
-    if rivals and not why and _comparable(wanted, said, rivals):
+    if rivals and not why and _comparable(question, wanted, said, rivals):
         return Scored(value=0.0, detail=f"says {said[rivals[0]].value!s}, not {reference!r}")
     return _cannot(f"neither says {reference!r} nor plainly another answer of its kind")
 
@@ -205,13 +206,16 @@ def _elsewhere(
             return ""
         known = {"people", "times", "persons", "years", "different", "them", *PLAIN}
         fits = not asked or counted.apart or counted.value in known or any(counted.same(a) for a in asked)
-        return "" if fits or (is_unit(counted) and counted.value != "percent") else f"it counts {counted.value}"
+        measured = is_unit(counted) and counted.value != "percent" and "many" not in {str(a.value) for a in asked}
+        return "" if fits or measured else f"it counts {counted.value}"
     known = {str(t.value) for t in asked} | PLAIN
     covered = {i for hit in hits for i in hit}
     new = [i for i, t in enumerate(said) if i not in covered and t.value not in known]
     new = [i for i in new if not any(said[i].same(a) for a in (*asked, *wanted))]
     if len(new) > _NEW_WORDS:
         return f"{len(new)} other words stand around it"
+    if not asked:
+        return ""
     capitals = {w.lower() for w in re.findall(r"(?<![.!?] )(?<!^)\b([A-Z][a-z]+)", plain(answer))}
     if any(str(said[i].value) in capitals or said[i].kind is not TokenKind.word for i in new):
         return "another name or number stands beside it"
@@ -223,7 +227,7 @@ def _elsewhere(
     return ""
 
 
-def _comparable(wanted: Sequence[Token], said: Sequence[Token], rivals: Sequence[int]) -> bool:
+def _comparable(question: str, wanted: Sequence[Token], said: Sequence[Token], rivals: Sequence[int]) -> bool:
     """Whether a rival number can be told apart from the reference: same unit, both whole, no digits run together."""
     numbers = [t for t in wanted if t.kind in (TokenKind.number, TokenKind.ordinal)]
     if any(t.kind is TokenKind.time for t in wanted):
@@ -233,10 +237,11 @@ def _comparable(wanted: Sequence[Token], said: Sequence[Token], rivals: Sequence
     if any(t.same(n) for t in said for n in numbers) or len(rivals) > 1 or _run_together(said, rivals[0]):
         return False
     rival = said[rivals[0]]
+    year = re.search(r"\byear\b|^when\b", question, re.I) is not None
     right = Fraction(numbers[0].value)
     if right > 1000 and right % 100 == rival.value:  # '98
         return False
-    if rival.kind is TokenKind.number and rival.value != right and abs(Fraction(rival.value) - right) < abs(right) / 50:
+    if not year and rival.kind is TokenKind.number and rival.value != right and abs(Fraction(rival.value) - right) < abs(right) / 50:
         return False  # rounded
     units = [t for t in wanted if t.kind is TokenKind.word]
     if units and len(said) > 1 and not all(any(t.same(u) for t in said) for u in units):
@@ -252,16 +257,17 @@ def _run_together(said: Sequence[Token], at: int) -> bool:
     return any(t.kind is TokenKind.number or t.value in ("oh", "o", "point") for t in around)
 
 
-def _rivals(asked: Sequence[Token], wanted: Sequence[Token], said: Sequence[Token], hits: set[int]) -> list[int]:
+def _rivals(question: str, wanted: Sequence[Token], said: Sequence[Token], hits: set[int]) -> list[int]:
     """Return where the answer says something of the kind of the reference, other than it, affirmed, and new.
 
     Args:
-        asked: the question.
+        question: what was asked.
         wanted: the reference.
         said: the answer.
         hits: where the answer says the reference.
     """
-    offered = _alternatives(asked) if any(a.same(w) for a in asked for w in wanted) else []
+    asked = tokens(question)
+    offered = _alternatives(question) if all(any(a.same(w) for a in asked) for w in wanted) else []
     kinds = _kinds(wanted)
     named = {at.start for other in kinds for at in places(said, tokens(other)) if not set(at) & hits}
     out = []
@@ -281,10 +287,12 @@ def _kinds(wanted: Sequence[Token]) -> list[str]:
     return [other for name in names for other, same in rivals_of(name).items() if not same]
 
 
-def _alternatives(asked: Sequence[Token]) -> list[Token]:
-    """Return what a question that names its own answer offers around *or*."""
+def _alternatives(question: str) -> list[Token]:
+    """Return what a question that names its own answer offers: the words around *or*, or its names."""
+    asked = tokens(question)
     around = [asked[j] for i in range(1, len(asked) - 1) if asked[i].value == "or" for j in (i - 1, i + 1)]
-    return around or [t for t in asked if t.kind is TokenKind.word and t.value not in PLAIN and len(str(t.value)) > 2]
+    names = [t for name in re.findall(r"\b[A-Z][a-z]+\b", plain(question)) for t in tokens(name)]
+    return around or [t for t in names if t.value not in PLAIN and len(str(t.value)) > 2]
 
 
 def _counted_too(token: Token, wanted: Sequence[Token]) -> bool:
@@ -310,6 +318,8 @@ def _chosen(answer: str, letter: str, choices: dict[str, str]) -> Scored:
     fixed = corrected(answer)
     text = fixed[1] if fixed and not _EITHER.search(fixed[1].lower()) else answer
     named = stated_letters(text)
+    if not named and (placed := letter_by_place(text, choices)) and not _DENIES.search(text):
+        named = {placed}
     if any(t.value in ("no", "not", "or", "but") for t in tokens(text)) and not named:
         return _cannot("it says no, not, or or but")
     if not named and choices:

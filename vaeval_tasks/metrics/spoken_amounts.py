@@ -48,7 +48,7 @@ def _dated(date: CalendarDate, asked: Sequence[Token], wanted: Sequence[Token], 
         return Scored(value=0.0, detail="denies the date")
     if len(found) != 1 or negated(said, found[0].at.start):
         return _no("not one date")
-    if why := turned(asked, wanted, said):
+    if why := turned(asked, wanted, [t for i, t in enumerate(said) if i not in found[0].at]):
         return _no(why)
     if hits and date.year is not None and hits[0].year is None:
         return _no("no year")

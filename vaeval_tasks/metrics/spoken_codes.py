@@ -22,7 +22,7 @@ _TENS = {
     )
 }
 _ASKED = re.compile(r"\b(?:code|phone|telephone|mobile|zip|postcode|pin|password|extension|flight number|licen[cs]e)\b", re.I)
-_PIECE = re.compile(r"[A-Za-z]+|\d+")
+_PIECE = re.compile(r"[A-Za-z]+(?:'[a-z]+)?|\d+")
 _BREAK = re.compile(r"[.!?;:]\s|\n")
 
 

@@ -13,7 +13,7 @@ _CORRECTION = re.compile(
     r"(?:no,? wait(?:,? no)?|wait,? no|no,? no|sorry,? no|no,? sorry|sorry,? (?=i mean)|i mean(?:t)?(?: to say)?|"
     r"scratch that|correction|make that|or rather|actually,? no|no,? actually|let me correct (?:that|myself)|"
     r"(?<=[.,;:!?-] )(?:wait|hold on|hang on|no|sorry)(?=[,.:;!]))"
-    r"[,.:;!]*\s+(?:i mean(?:t)?(?: to say)?[,:]?\s+)?",
+    r"[,.:;!]*\s+(?:sorry[,.]?\s+)?(?:i mean(?:t)?(?: to say)?[,:]?\s+)?",
     re.IGNORECASE,
 )
 

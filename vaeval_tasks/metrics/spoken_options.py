@@ -6,7 +6,7 @@ import re
 
 from vaeval_tasks.metrics.spoken_text import plain
 
-__all__ = ["denied_letter", "options", "stated_letters"]
+__all__ = ["denied_letter", "letter_by_place", "options", "stated_letters"]
 
 _OPTION = re.compile(r"(?:^|[\s(])([A-J])\s?[.):,]\s*(.+?)(?=[\s(]+[A-J]\s?[.):,]\s|$)", re.DOTALL)
 _SPELT = {"ay": "A", "eh": "A", "bee": "B", "be": "B", "see": "C", "sea": "C", "cee": "C", "dee": "D", "eff": "F",
@@ -20,11 +20,13 @@ _SPELT_OPTION = re.compile(
 _STATED = (
     re.compile(r"^\W*([A-Ja-j])\W*$"),
     re.compile(r"\b(?:option|answer|choice|letter)(?:\s+(?:is|would be|must be|has to be))?\s*:?\s*\(?([A-J])\b", re.I),
-    re.compile(r"\b(?:it's|it is|that's|that is|choose|pick|chose|say|going with|go with)\s+\(?([B-HJ])\b(?!\s+and\b)"),
+    re.compile(r"\b(?i:it's|it is|that's|that is|choose|pick|chose|say|going with|go with)\s+\(?([B-HJ])\b(?!\s+and\b)"),
     re.compile(r"\(([A-J])\)"),
     re.compile(r"(?:^|[.!?]\s+)([A-J])[.):,](?=\s|$)"),
 )
-_ALTERNATIVES = re.compile(r"^\W*(?:either )?(?:option )?([A-Ja-j])(?:,? (?:option )?([A-J]))*,? or (?:option )?([A-Ja-j])\W*$")
+_ALTERNATIVES = re.compile(r"\b([A-J]),? or (?:option |maybe |perhaps )?([A-J])\b")
+_PLACES = ("first", "second", "third", "fourth", "fifth")
+_PLACE = re.compile(rf"\b({'|'.join(_PLACES)}|last) (?:option|one|answer|choice)\b", re.I)
 _DENIED = re.compile(r"^\W*(?:it's |it is |definitely |certainly )?not (?:option |letter )?\(?([A-Ja-j])\W*$")
 
 
@@ -38,8 +40,8 @@ def options(question: str) -> dict[str, str]:
 def stated_letters(answer: str) -> set[str]:
     """Return the option letters an answer names; the plainest way of naming one that it uses decides."""
     text = _SPELT_OPTION.sub(_as_letter, plain(answer).strip())
-    if either := _ALTERNATIVES.match(text):
-        return {letter.upper() for letter in either.groups() if letter}
+    if either := _ALTERNATIVES.search(text):
+        return set(either.groups())
     for pattern in _STATED:
         if found := pattern.findall(text):
             return {letter.upper() for letter in found}
@@ -50,6 +52,16 @@ def _as_letter(match: re.Match[str]) -> str:
     groups = match.groups()
     before, space, word = next(groups[i : i + 3] for i in (0, 3, 6) if groups[i + 2])
     return f"{before}{space}{_SPELT[word.lower()]}"
+
+
+def letter_by_place(answer: str, choices: dict[str, str]) -> str:
+    """Return the letter of an option that is named by its place (``the second one``), or ""."""
+    found = _PLACE.findall(plain(answer))
+    letters = sorted(choices)
+    if len(found) != 1 or not letters:
+        return ""
+    at = len(letters) - 1 if found[0].lower() == "last" else _PLACES.index(found[0].lower())
+    return letters[at] if at < len(letters) else ""
 
 
 def denied_letter(answer: str) -> str:

@@ -22,9 +22,9 @@ _UNITS: dict[str, tuple[str, Fraction]] = {
         "length": "millimeter 1/1000, centimeter 1/100, meter 1, kilometer 1000, inch 127/5000, foot 381/1250, "
         "feet 381/1250, yard 1143/1250, mile 201168/125",
         "mass": "milligram 1/1000, gram 1, kilogram 1000, kilo 1000, ton 1000000, tonne 1000000, "
-        "ounce 45359237/1600000, pound 45359237/100000",
+        "ounce 45359237/1600000",
         "volume": "milliliter 1/1000, liter 1, gallon 473176473/125000000",
-        "dollar": "dollar 1, buck 1", "euro": "euro 1", "pound": "quid 1", "yen": "yen 1", "yuan": "yuan 1",
+        "dollar": "dollar 1, buck 1", "euro": "euro 1", "pound": "pound 1, quid 1", "yen": "yen 1", "yuan": "yuan 1",
         "percent": "percent 1", "degree": "degree 1", "volt": "volt 1", "watt": "watt 1, kilowatt 1000",
         "hertz": "hertz 1, kilohertz 1000", "decibel": "decibel 1",
     }.items()
@@ -66,12 +66,23 @@ class Quantity:
         """Whether the two are the same amount; a bare number equals one whose unit is understood."""
         if not self.like(other):
             return False
-        bare = "" in (self.dimension, other.dimension) or {self.dimension, other.dimension} == {"mass", "pound"}
-        return self.number == other.number if bare else self.value == other.value
+        if "" in (self.dimension, other.dimension):
+            return self.number == other.number
+        return self._beside(other).value == other._beside(self).value
+
+    def _beside(self, other: Quantity) -> Quantity:
+        """Read pounds as a weight beside a weight."""
+        if self.dimension == "pound" and other.dimension == "mass":
+            return replace(self, dimension="mass", value=self.value * Fraction(45359237, 100000))
+        return self
 
     def close(self, other: Quantity) -> bool:
-        """Whether the two differ by a rounding only, two in a hundred."""
-        return self.like(other) and abs(self.value - other.value) <= abs(other.value) / 50
+        """Whether the two differ by a rounding only: two in a hundred, and four between days and months."""
+        if {self.dimension, other.dimension} == {"time", "months"}:
+            month, days = sorted((self, other), key=lambda q: q.dimension)
+            return abs(month.value * 2629800 - days.value) <= abs(days.value) / 25
+        mine, theirs = self._beside(other).value, other._beside(self).value
+        return self.like(other) and abs(mine - theirs) <= abs(theirs) / 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +144,7 @@ def _quantity(said: Sequence[Token], at: int) -> Quantity | None:
     number, end = Fraction(token.value), at + 1
     power = ""
     if end < len(said) and said[end].value in ("square", "cubic"):
-        power, end = f"{said[end].value} ", end + 1
+        power, end = str(said[end].value), end + 1
     name = _unit(said[end]) if end < len(said) and not said[end].apart else ""
     if not name:
         return Quantity(dimension="", value=number, number=number, at=range(at, at + 1))
@@ -141,9 +152,10 @@ def _quantity(said: Sequence[Token], at: int) -> Quantity | None:
     cents = said[end].written == "cents"
     end += 1
     following = [str(t.value) for t in said[end : end + 2]]
-    if power or following[:1] == ["squared"]:
-        dimension, factor = power + name, Fraction(1)
-        end += following[:1] == ["squared"]
+    if power or following[:1] in (["squared"], ["cubed"]):
+        end += not power
+        power = power or {"squared": "square", "cubed": "cubic"}[following[0]]
+        dimension, factor = f"{power} {dimension}", factor ** (2 if power == "square" else 3)
     elif following in (["per", "hour"], ["per", "second"], ["per", "minute"]):
         dimension, end = f"{dimension} per {following[1]}", end + 2
     elif following[:1] in (["hour"], ["h"]) and dimension == "length":
