@@ -83,6 +83,8 @@ def _essence(wanted: Sequence[Token], *, asked: str) -> list[Token]:
         return list(wanted[2:] if words[1] in ("of", "to") and len(words) > 2 else wanted[1:])
     if len(words) > 1 and words[0] in ("it", "he", "she", "they"):
         return list(wanted[1:])
+    if len(words) == 2 and words[0] in ("on", "in") and rivals_of(words[1]):
+        return list(wanted[1:])
     if len(words) == 2 and words[0] in _ADDED and "next" not in [str(t.value) for t in tokens(asked)]:
         return list(wanted[1:]) if rivals_of(words[1]) else list(wanted)
     if len(words) > 1 and words[0] in ("about", "around", "approximately", "roughly"):
@@ -109,7 +111,7 @@ def _in_the_end(question: str, reference: str, wanted: Sequence[Token], answer: 
 def _said(question: str, wanted: Sequence[Token], reference: str, answer: str) -> Scored:
     said, asked = tokens(answer), tokens(question)
     if _UNKNOWN.search(plain(answer).lower()) and not places(said, wanted):
-        rest = [t for t in said if t.kind is not TokenKind.word]
+        rest = [t for t in said if t.kind is not TokenKind.word and not (t.value == 1 and not t.written)]
         return _cannot("says that it does not know, and more") if rest else Scored(
             value=0.0, detail="says that it cannot answer"
         )
@@ -117,7 +119,7 @@ def _said(question: str, wanted: Sequence[Token], reference: str, answer: str) -
         return judge_amount(question, wanted, answer)
     hits = _hits(question, wanted, reference, said)
     rivals = _rivals(question, wanted, said, {i for hit in hits for i in hit})
-    if hits and denied(said, hits) and not rivals:
+    if hits and (denied(said, hits) or _not_but(said, hits)):
         return Scored(value=0.0, detail=f"denies {reference!r}")
     if hits and rivals and offered_beside(said, hits, rivals):
         return Scored(value=0.0, detail=f"offers {reference!r} beside {said[rivals[0]].value!s}")
@@ -159,6 +161,13 @@ def _hits(question: str, wanted: Sequence[Token], reference: str, said: Sequence
         if not found and who and 2 <= len(wanted) <= 3 and plain(reference).title() == plain(reference).strip():
             found = [at for at in _by_sound(said, wanted[-1:]) if _alone(said, at.start)]
     return _outermost(found)
+
+
+def _not_but(said: Sequence[Token], hits: Sequence[range]) -> bool:
+    """Whether an answer says *not* the reference *but* something else."""
+    (hit, *others) = hits
+    words = [str(t.value) for t in said]
+    return not others and words[max(hit.start - 1, 0) : hit.start] == ["not"] and words[hit.stop : hit.stop + 1] == ["but"]
 
 
 def _by_sound(said: Sequence[Token], wanted: Sequence[Token]) -> list[range]:
@@ -241,7 +250,8 @@ def _comparable(question: str, wanted: Sequence[Token], said: Sequence[Token], r
     right = Fraction(numbers[0].value)
     if right > 1000 and right % 100 == rival.value:  # '98
         return False
-    if not year and rival.kind is TokenKind.number and rival.value != right and abs(Fraction(rival.value) - right) < abs(right) / 50:
+    whole = Fraction(rival.value).denominator == 1 == right.denominator
+    if not year and not (whole and Fraction(rival.value) % 10) and rival.kind is TokenKind.number and rival.value != right and abs(Fraction(rival.value) - right) < abs(right) / 50:
         return False  # rounded
     units = [t for t in wanted if t.kind is TokenKind.word]
     if units and len(said) > 1 and not all(any(t.same(u) for t in said) for u in units):
@@ -320,7 +330,8 @@ def _chosen(answer: str, letter: str, choices: dict[str, str]) -> Scored:
     named = stated_letters(text)
     if not named and (placed := letter_by_place(text, choices)) and not _DENIES.search(text):
         named = {placed}
-    if any(t.value in ("no", "not", "or", "but") for t in tokens(text)) and not named:
+    offered = {str(t.value) for option in choices.values() for t in tokens(option)}
+    if any(t.value in {"no", "not", "or", "but"} - offered for t in tokens(text)) and not named:
         return _cannot("it says no, not, or or but")
     if not named and choices:
         said = tokens(text)

@@ -110,9 +110,14 @@ def _beside(q: Quantity, amount: Quantity) -> bool:
 
 
 def _pair(amount: Quantity, found: Sequence[Quantity], said: Sequence[Token]) -> Quantity | None:
-    """Read ``seventy-nine ninety-nine`` as a price where the reference is one with hundredths."""
+    """Read ``seventy-nine ninety-nine`` and ``eighteen forty`` as a price where the reference is one with hundredths."""
     money = amount.dimension in ("dollar", "euro", "pound")
-    if not money or amount.value.denominator == 1 or len(found) != 2 or any(q.dimension for q in found):
+    if not money or amount.value.denominator == 1 or any(q.dimension for q in found):
+        return None
+    if len(found) == 1 and 1000 <= found[0].number <= 9999 and not said[found[0].at.start].written:
+        total = found[0].number / 100
+        return replace(found[0], dimension=amount.dimension, value=total, number=total)
+    if len(found) != 2:
         return None
     first, then = found
     if then.at.start != first.at.stop or said[then.at.start].apart or not 0 < then.number < 100:

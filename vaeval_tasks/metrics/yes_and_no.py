@@ -14,6 +14,12 @@ __all__ = ["is_yes_or_no", "judge_yes_or_no"]
 _YES = frozenset("yes yeah yep yup true".split())
 _NO = frozenset("no nope nah false".split())
 _OPENING = re.compile(r"^\W*(yes|yeah|yep|yup|true|no|nope|nah|false)\b(?=\s*(?:$|[,.!;:-]|(?:it|he|she|they|there|that|i)\b))", re.I)
+_ELLIPTIC = re.compile(
+    r"^\W*(?:(?:yes|no),? )?(?:(?:he|she|it|they|you|there|we|that|this) )?(?:(?P<no>(?:does|is|do|are|did|was|were|has|have|can|will)"
+    r"(?:n't| not)|(?:unfortunately|sadly|certainly|definitely|absolutely|of course) not|not at all|not really|never)|"
+    r"(?P<yes>(?:does|is|do|are|did|was|were|has|have|can|will)|of course|definitely|certainly|absolutely|sure|correct))\W*$",
+    re.I,
+)
 _TURNS = re.compile(r"\b(?:but|however|although|though|actually|wait|maybe|perhaps|not sure|unless|except|or|mean)\b", re.I)
 
 
@@ -29,6 +35,8 @@ def judge_yes_or_no(question: str, reference: Sequence[Token], answer: str) -> S
     opening = _OPENING.match(text)
     said = tokens(answer)
     words = [str(t.value) for t in said]
+    if opening is None and (short := _ELLIPTIC.match(text)):
+        return Scored(value=float(bool(short["yes"]) == wanted), detail=f"says {text!r}")
     if opening is None:
         return Scored(value=None, detail="no rule: it does not begin with yes or no")
     says = opening[1].lower() in _YES
