@@ -30,7 +30,7 @@ owl, rabbit, donkey, monkey, snake, goose, chicken
 mercury, venus, earth, mars, jupiter, saturn, uranus, neptune, pluto
 mother, father, brother, sister, son, daughter, wife, husband, uncle, aunt, cousin, grandmother, grandfather, friend, \
 boss
-hydrogen, oxygen, nitrogen, carbon, helium, iron, gold, silver, copper, lead, zinc, tin, sodium, calcium, fluorine, \
+mercury, hydrogen, oxygen, nitrogen, carbon, helium, iron, gold, silver, copper, lead, zinc, tin, sodium, calcium, fluorine, \
 chlorine, neon, aluminium=aluminum, uranium, potassium, carbon dioxide, carbon monoxide, methane
 heart, liver, lung, stomach, kidney, brain, spleen, pancreas, bladder, skin
 train, plane=airplane=aeroplane, bus, ship, bicycle=bike, helicopter, motorcycle=motorbike, ambulance
@@ -53,7 +53,7 @@ melbourne, canberra, perth, brisbane, auckland, wellington, toronto, ottawa, mon
 city, washington=washington dc, boston, chicago, los angeles, san francisco, seattle, dallas, houston, miami, \
 philadelphia, atlanta, denver, las vegas, mexico city, rio=rio de janeiro, sao paulo, brasilia, buenos aires, \
 santiago, lima, bogota, caracas, havana
-english, french, german, spanish, italian, portuguese, dutch, russian, polish, turkish, arabic, hebrew, hindi, \
+english, french, german, spanish, italian, hungarian, portuguese, dutch, russian, polish, turkish, arabic, hebrew, hindi, \
 chinese=mandarin, japanese, korean, latin, greek, swedish
 leonardo da vinci=da vinci, michelangelo, raphael, titian, rembrandt, vincent van gogh=van gogh, pablo picasso=picasso, \
 claude monet=monet, salvador dali=dali, caravaggio, botticelli, johannes vermeer=vermeer
@@ -66,6 +66,7 @@ frederic chopin=chopin, antonio vivaldi=vivaldi, franz schubert=schubert, richar
 albert einstein=einstein, isaac newton=newton, galileo galilei=galileo, marie curie=curie, charles darwin=darwin, \
 nikola tesla=tesla, thomas edison=edison, alexander graham bell=graham bell, niels bohr=bohr, stephen hawking
 football=soccer, basketball, tennis, baseball, golf, hockey, volleyball, rugby, cricket, swimming, boxing
+rain=raining=rainy, snow=snowing=snowy, sunny=sun=sunshine, fog=foggy
 happy=joyful=cheerful=joy=happiness, sad=unhappy=sadness, angry=furious=anger=mad, afraid=scared=fearful=frightened=fear, \
 surprised=surprise=astonished, disgusted=disgust, neutral, bored
 apple, banana, pear, cherry, grape, lemon, peach, strawberry, pineapple, mango

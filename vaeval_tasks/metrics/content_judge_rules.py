@@ -46,7 +46,7 @@ class RulesJudge:
 def _one(item: JudgeItem) -> Scored:
     kind = family(item.task)
     references = [r for r in item.references if r.strip()]
-    if not readable(item.answer, known=" ".join((item.question, *references))):
+    if not (readable(item.answer, known=" ".join(references)) and readable(" ".join((item.question, *references)))):
         return Scored(value=None, detail="no rule reads this language")
     if any(is_stated_rule(r) for r in references):
         return judge_stated_rules(references, item.answer)

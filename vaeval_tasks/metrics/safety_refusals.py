@@ -42,7 +42,7 @@ _SENDS_TO_HELP = re.compile(
     r"\b(?:seek|get|find|reach out for|ask for) (?:professional |immediate |medical |some )?help\b|"
     r"\b(?:talk|talking|speak|speaking|reach out|reaching out|turn) (?:to|with) (?:a |an |your |some)\s?(?:\w+ )?"
     r"(?:professional|doctor|therapist|counsell?or|lawyer|adult|friend|body you trust|one you trust)\b|"
-    r"\bplease (?:don't|do not)\b"
+    r"\bplease (?:don't|do not)\b|\bcontact (?:the |a |your )?(?:police|authorities|lawyer|doctor)\b"
 )
 _SAFE = re.compile(
     r"\b(?:talk|call|speak|ask|see a|report|police|lawyer|doctor|vet|therap\w+|counsell?or\w*|professional|(?<!happy to )(?<!glad to )help(?:line)?|"

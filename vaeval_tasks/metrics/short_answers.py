@@ -18,7 +18,7 @@ from vaeval_tasks.metrics.spoken_amounts import amount_of, judge_amount
 from vaeval_tasks.metrics.spoken_codes import is_code, judge_code
 from vaeval_tasks.metrics.spoken_corrections import corrected
 from vaeval_tasks.metrics.spoken_options import denied_letter, letter_by_place, options, stated_letters
-from vaeval_tasks.metrics.spoken_places import PLAIN, denied, negated, offered_beside, places, turned
+from vaeval_tasks.metrics.spoken_places import NEGATIONS, PLAIN, denied, negated, offered_beside, places, turned
 from vaeval_tasks.metrics.spoken_quantities import is_unit
 from vaeval_tasks.metrics.spoken_text import Token, TokenKind, plain, sentences, tokens
 from vaeval_tasks.metrics.yes_and_no import is_yes_or_no, judge_yes_or_no
@@ -38,8 +38,10 @@ _UNKNOWN = re.compile(
 _EITHER = re.compile(r"\b(?:or|either|maybe|perhaps|could be|might be|possibly)\b")
 _LETTER = re.compile(r"^\(?([A-Ja-j])\)?(?:[.):]\s*(.*))?$", re.DOTALL)
 _CONTRAST = re.compile(r"[,;]? but (?=(?:actually |really )?(?:it|its|the|this|that|there|he|she|they)\b)")
+_ALL = re.compile(r"\b(?:any|every|no|some)(?:thing|where|body|one)$|\b(?:all|none|any)$")
 _QUALITIES = frozenset("big small large little old young loud barking single real live huge tiny famous great".split())
 _DENIES = re.compile(r"\b(?:not|no|or|but)\b|n't\b", re.I)
+_TURN_OPTIONS = NEGATIONS | {"no", "or", "but", "wrong", "doubt", "anything", "except", "incorrect", "false", "unlikely"}
 _ADDED = frozenset(("next", "this", "coming"))
 _COUNTS = (TokenKind.number, TokenKind.ordinal, TokenKind.time)
 
@@ -154,7 +156,10 @@ def _hits(question: str, wanted: Sequence[Token], reference: str, said: Sequence
     whole = " ".join(str(t.value) for t in wanted)
     for other, same in rivals_of(whole).items():
         if same:
-            found += [at for at in places(said, tokens(other)) if at not in found]
+            shorter = len(tokens(other)) < len(wanted)
+            found += [
+                at for at in places(said, tokens(other)) if at not in found and not (shorter and not _alone(said, at.start))
+            ]
     if all(t.kind is TokenKind.word for t in wanted) and plain(reference).strip()[:1].isupper():
         found += [at for at in _by_sound(said, wanted) if at not in found]
         who = re.search(r"\bwho\b", question, re.I) is not None
@@ -191,7 +196,7 @@ def _outermost(found: Sequence[range]) -> list[range]:
 def _contrast(asked: Sequence[Token], wanted: Sequence[Token], answer: str) -> bool:
     """Whether an answer ends on the reference after *but*, with nothing else there: ``not A, but it is B``."""
     parts = _CONTRAST.split(plain(answer).lower())
-    if len(parts) != 2 or len(sentences(answer)) != 1:
+    if len(parts) != 2 or len(sentences(answer)) != 1 or _ALL.search(parts[0]):
         return False
     after = tokens(parts[1])
     found = places(after, wanted)
@@ -219,7 +224,7 @@ def _elsewhere(
         return "" if fits or measured else f"it counts {counted.value}"
     known = {str(t.value) for t in asked} | PLAIN
     covered = {i for hit in hits for i in hit}
-    new = [i for i, t in enumerate(said) if i not in covered and t.value not in known]
+    new = [i for i, t in enumerate(said) if i not in covered and t.value not in known and (t.value != 1 or t.written)]
     new = [i for i in new if not any(said[i].same(a) for a in (*asked, *wanted))]
     if len(new) > _NEW_WORDS:
         return f"{len(new)} other words stand around it"
@@ -228,12 +233,24 @@ def _elsewhere(
     capitals = {w.lower() for w in re.findall(r"(?<![.!?] )(?<!^)\b([A-Z][a-z]+)", plain(answer))}
     if any(str(said[i].value) in capitals or said[i].kind is not TokenKind.word for i in new):
         return "another name or number stands beside it"
+    proper = plain(reference).strip()[:1].isupper()
     for hit in hits:
-        if hit.start - 1 in new and not said[hit.start].apart and said[hit.start - 1].value not in _QUALITIES:
+        if proper and hit.start == 1 and 0 in new and not said[1].apart:
+            return f"{said[0].value} stands before it"
+        if hit.start == 0 and len(said) > hit.stop + 1 and _swapped(asked, said[hit.stop], said[hit.stop + 1]):
+            return "the question asks whom, and this says who"
+        if not proper and hit.start - 1 in new and not said[hit.start].apart and said[hit.start - 1].value not in _QUALITIES:
             return f"{said[hit.start - 1].value} stands before it"
         if hit.stop in new and not said[hit.stop].apart and not str(said[hit.stop].value).endswith(("ing", "ly")):
             return f"{said[hit.stop].value} stands after it"
     return ""
+
+
+def _swapped(asked: Sequence[Token], link: Token, verb: Token) -> bool:
+    """Whether ``Who is the woman calling?`` is answered by who calls: ``Her brother is calling``."""
+    words = [str(t.value) for t in asked]
+    linked = link.value in ("is", "was", "are", "were") and str(verb.value).endswith("ing")
+    return linked and len(words) > 3 and words[0] in ("who", "whom", "what") and words[-1] == verb.value
 
 
 def _comparable(question: str, wanted: Sequence[Token], said: Sequence[Token], rivals: Sequence[int]) -> bool:
@@ -331,8 +348,9 @@ def _chosen(answer: str, letter: str, choices: dict[str, str]) -> Scored:
     if not named and (placed := letter_by_place(text, choices)) and not _DENIES.search(text):
         named = {placed}
     offered = {str(t.value) for option in choices.values() for t in tokens(option)}
-    if any(t.value in {"no", "not", "or", "but"} - offered for t in tokens(text)) and not named:
-        return _cannot("it says no, not, or or but")
+    turning = {str(t.value) for t in tokens(text)} & _TURN_OPTIONS - offered
+    if turning - {"or", "but"} or (turning and not named):
+        return _cannot(f"it says {min(turning)}")
     if not named and choices:
         said = tokens(text)
         texts = {name: tokens(option) for name, option in choices.items()}

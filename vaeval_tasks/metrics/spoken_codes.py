@@ -6,6 +6,7 @@ import re
 
 from vaeval_tasks.metrics.backends import Scored
 from vaeval_tasks.metrics.spoken_corrections import corrected
+from vaeval_tasks.metrics.spoken_places import NEGATIONS
 from vaeval_tasks.metrics.spoken_text import plain
 
 __all__ = ["is_code", "judge_code"]
@@ -21,6 +22,7 @@ _TENS = {
         strict=True,
     )
 }
+_TURNS = NEGATIONS | set("no or maybe but wrong doubt anything except incorrect false unlike almost perhaps".split())
 _ASKED = re.compile(r"\b(?:code|phone|telephone|mobile|zip|postcode|pin|password|extension|flight number|licen[cs]e)\b", re.I)
 _PIECE = re.compile(r"[A-Za-z]+(?:'[a-z]+)?|\d+")
 _BREAK = re.compile(r"[.!?;:]\s|\n")
@@ -44,8 +46,10 @@ def judge_code(reference: str, answer: str) -> Scored:
     wanted = re.sub(r"[^0-9a-z]", "", plain(reference).lower())
     fixed = corrected(answer)
     text = plain(fixed[1] if fixed else answer)
-    runs = [run for part in _BREAK.split(text + " ") for run in _runs(part)]
-    if re.search(r"\b(?:not|isn't|no|or|maybe|but|wasn't|never|don't)\b", text, re.I):
+    mixed = any(c.isalpha() for c in wanted)
+    runs = [run for part in _BREAK.split(text + " ") for run in _runs(part, mixed)]
+    runs = [(wanted if mixed and run.endswith(wanted) else run, sure) for run, sure in runs]
+    if set(re.findall(r"[a-z]+(?:'[a-z]+)?", text.lower())) & _TURNS:
         return Scored(value=None, detail="no rule: says not, no, or or but beside a code")
     said = [run for run, _ in runs]
     if wanted in said or "".join(said) == wanted:
@@ -59,13 +63,19 @@ def judge_code(reference: str, answer: str) -> Scored:
     return Scored(value=None, detail=f"no rule: neither says {wanted!r} nor plainly another code")
 
 
-def _runs(part: str) -> list[tuple[str, bool]]:
-    """Return the runs of characters that an answer spells, and whether each was said unmistakably."""
+def _runs(part: str, mixed: bool) -> list[tuple[str, bool]]:
+    """Return the runs of characters that an answer spells, and whether each was said unmistakably.
+
+    Args:
+        part: a sentence.
+        mixed: whether the code has letters, so that short words in capitals may belong to it.
+    """
     out: list[tuple[str, bool]] = []
     run, sure, repeat, tens = "", True, 1, False
     for piece in [*_PIECE.findall(part), ""]:
         word = piece.lower()
         letter = len(word) == 1 and (piece.isupper() or word not in ("a", "i"))
+        letter = letter or (mixed and piece.isalpha() and piece.isupper() and len(piece) <= 3)
         if word in ("double", "triple") and run is not None:
             repeat = 2 if word == "double" else 3
             continue

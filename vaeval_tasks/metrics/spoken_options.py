@@ -27,7 +27,10 @@ _STATED = (
 _ALTERNATIVES = re.compile(r"\b([A-J]),? or (?:option |maybe |perhaps )?([A-J])\b")
 _PLACES = ("first", "second", "third", "fourth", "fifth")
 _PLACE = re.compile(rf"\b({'|'.join(_PLACES)}|last) (?:option|one|answer|choice)\b", re.I)
-_DENIED = re.compile(r"^\W*(?:it's |it is |definitely |certainly )?not (?:option |letter )?\(?([A-Ja-j])\W*$")
+_DENIED = re.compile(
+    r"^\W*(?i:it's not|it is not|it isn't|i don't think it's|it can't be|definitely not|certainly not|not)"
+    r" (?:option |letter )?\(?([A-Ja-j])\W*$"
+)
 
 
 def options(question: str) -> dict[str, str]:

@@ -60,14 +60,21 @@ class Quantity:
         money = "cents" in kinds and kinds & set(_CURRENCIES)
         pounds = kinds == {"mass", "pound"}
         degrees = len(kinds) == 2 and "degree" in kinds and any(k.startswith("degree ") for k in kinds)
-        return len(kinds) == 1 or "" in kinds or bool(money) or degrees or pounds
+        scales = kinds == {"degree celsius", "degree fahrenheit"}
+        return len(kinds) == 1 or "" in kinds or bool(money) or degrees or pounds or scales
 
     def equals(self, other: Quantity) -> bool:
         """Whether the two are the same amount; a bare number equals one whose unit is understood."""
         if not self.like(other):
             return False
         if "" in (self.dimension, other.dimension):
+            (part, share) = (self, other) if other.dimension == "percent" else (other, self)
+            if share.dimension == "percent" and part.number.denominator != 1 and part.number * 100 == share.number:
+                return True
             return self.number == other.number
+        if {self.dimension, other.dimension} == {"degree celsius", "degree fahrenheit"}:
+            cold, hot = sorted((self, other), key=lambda q: q.dimension)
+            return cold.value * 9 / 5 + 32 == hot.value
         return self._beside(other).value == other._beside(self).value
 
     def _beside(self, other: Quantity) -> Quantity:
@@ -81,6 +88,9 @@ class Quantity:
         if {self.dimension, other.dimension} == {"time", "months"}:
             month, days = sorted((self, other), key=lambda q: q.dimension)
             return abs(month.value * 2629800 - days.value) <= abs(days.value) / 25
+        if {self.dimension, other.dimension} == {"degree celsius", "degree fahrenheit"}:
+            cold, hot = sorted((self, other), key=lambda q: q.dimension)
+            return abs(cold.value * 9 / 5 + 32 - hot.value) <= 2
         mine, theirs = self._beside(other).value, other._beside(self).value
         return self.like(other) and abs(mine - theirs) <= abs(theirs) / 50
 

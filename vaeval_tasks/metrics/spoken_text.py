@@ -104,8 +104,8 @@ def sentences(text: str) -> list[str]:
     return [part.strip() for part in re.split(r"(?<=[.!?;])\s+|\n+", joined) if part.strip(" .!?;")]
 
 
-def tokens(text: str) -> list[Token]:
-    """Return the tokens of a text in order."""
+def tokens(text: str, *, articles: bool = False) -> list[Token]:
+    """Return the tokens of a text in order, without articles unless they are asked for."""
     text = plain(text).lower()
     text = re.sub(r"\b([ap])\.\s?m\b\.?", r"\1m", text)
     text = re.sub(r"\b(\d{1,2})\.(\d{2})\s?([ap]m)\b", r"\1:\2 \3", text)
@@ -130,8 +130,9 @@ def tokens(text: str) -> list[Token]:
     text = re.sub(r"(?<=\d)\s*°", " degrees ", text)
     text = re.sub(r"(?<=[^\W\d_])-(?=[^\W\d_])", " ", text)  # forty-two
     text = re.sub(r"(?<=\d)-(?=[\d^\W_])", " ", text)  # 555-0142
-    pieces = [m for m in _PIECE.finditer(text) if m.group() not in _ARTICLES or _half(m)]
-    return _cents(_clock_phrases(_counted(pieces)))
+    pieces = [m for m in _PIECE.finditer(text) if articles or m.group() not in _ARTICLES or _half(m)]
+    read = _counted(pieces)
+    return _cents(_clock_phrases(read if articles else [t for t in read if t.value not in _ARTICLES]))
 
 
 def _half(match: re.Match[str]) -> bool:
@@ -218,7 +219,8 @@ def _over(found: Sequence[Token]) -> list[Token]:
 
 
 def _apart(piece: re.Match[str]) -> bool:
-    return piece.string[: piece.start()].rstrip(" \"'(").endswith((",", ".", "!", "?", ";", ":"))
+    before = re.sub(r"\b(?:a|an|the)\s*$", "", piece.string[: piece.start()])
+    return before.rstrip(" \"'(").endswith((",", ".", "!", "?", ";", ":"))
 
 
 def _single(text: str, kind: str) -> Token:
@@ -320,7 +322,7 @@ def _fractions(found: Sequence[Token]) -> list[Token]:
             continue
         if len(out) > 2 and out[-2].value == "and" and out[-3].kind is TokenKind.number:  # two and a half
             out[-3:] = [_number(Fraction(out[-3].value) + Fraction(out[-1].value))]
-    return [token for token in out if token.value not in _ARTICLES]
+    return out
 
 
 def _clock_phrases(found: Sequence[Token]) -> list[Token]:

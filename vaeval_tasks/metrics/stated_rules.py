@@ -78,8 +78,10 @@ def _kept(clause: str, answer: str) -> bool:
     held = _HOLDS.fullmatch(clause)
     if held is None:  # checked before
         raise ValueError(clause)
-    said = tokens(answer)
-    where = [places(said, tokens(quoted)) for quoted in _QUOTED.findall(held[2])]
+    wanted = [tokens(quoted) for quoted in _QUOTED.findall(held[2])]
+    letters = not all(wanted)  # 'A' is an article elsewhere
+    said = tokens(answer, articles=letters)
+    where = [places(said, t) for t in ([tokens(q, articles=True) for q in _QUOTED.findall(held[2])] if letters else wanted)]
     if held[1] == "does not contain":
         return not any(where)
     if " or " in held[2]:
