@@ -91,7 +91,11 @@ def test_what_is_declared_is_imported(project: dict[str, Any], used: dict[str, s
 def test_every_extra_is_in_all_but_those_that_clash_or_weigh_too_much(project: dict[str, Any]) -> None:
     extras = project["optional-dependencies"]
     (everything,) = extras["all"]
-    assert set(everything.removeprefix("vaeval[").removesuffix("]").split(",")) == set(extras) - {"all", "vision", "emotion"}
+    assert set(everything.removeprefix("vaeval[").removesuffix("]").split(",")) == set(extras) - {
+        "all",
+        "vision",
+        "emotion",
+    }
 
 
 def blocked(project: dict[str, Any]) -> list[str]:

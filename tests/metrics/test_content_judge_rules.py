@@ -7,7 +7,7 @@ from vaeval_tasks.errors import UnknownNameError
 from vaeval_tasks.metrics.backends import JudgeItem
 from vaeval_tasks.metrics.content_judge_prompts import FAMILIES, VerdictWords
 from vaeval_tasks.metrics.content_judge_rules import RulesJudge
-from vaeval_tasks.metrics.short_answers import options, stated_letters
+from vaeval_tasks.metrics.spoken_options import options, stated_letters
 
 QUESTION = "What do you hear? A. a dog barking B. a cat C. rain on a roof"
 
@@ -23,7 +23,7 @@ def verdict(answer, *references, question="", task="listening_general"):
     ("answer", "reference", "value"),
     [
         ("The capital of France is Paris.", "Paris", 1),
-    ("I think it is London.", "Paris", 0),
+        ("I think it is London.", "Paris", 0),
         ("A spider has eight legs.", "8", 1),
         ("It has 8 legs", "eight", 1),
         ("Eighteen.", "8", 0),
@@ -130,7 +130,7 @@ def test_no_rule_without_a_usable_reference():
     assert verdict("x").detail == "no rule: the item has no reference"
     assert verdict("x", "  ").detail == "no rule: the item has no reference"
     assert verdict("x", "word " * 13).detail == "no rule: a reference of 13 words"
-    assert verdict("some value", "B").detail == "no rule: the answer names no option"
+    assert verdict("some value", "B").detail == "no rule: it names no option"
 
 
 def test_an_unknown_task_is_refused():
@@ -158,5 +158,5 @@ def test_few_verdicts_are_false_on_answers_that_were_written_without_the_rules()
         judged += scored.value is not None
         if scored.value is not None and bool(scored.value) != entry["right"]:
             false.append(entry["answer"])
-    assert len(false) <= 0.02 * len(entries), false
-    assert judged >= 0.35 * len(entries)
+    assert len(false) <= 0.02 * judged, false
+    assert judged >= 0.5 * len(entries)

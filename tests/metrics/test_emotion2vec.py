@@ -15,7 +15,9 @@ from vaeval_tasks.metrics.emotion import CLASSES, class_of
 from vaeval_tasks.metrics.emotion2vec import Emotion2Vec
 
 # as in the real file, which has 119 bytes
-TOKENS = "生气/angry\n厌恶/disgusted\n恐惧/fearful\n开心/happy\n中立/neutral\n其他/other\n难过/sad\n吃惊/surprised\n<unk>"
+TOKENS = (
+    "生气/angry\n厌恶/disgusted\n恐惧/fearful\n开心/happy\n中立/neutral\n其他/other\n难过/sad\n吃惊/surprised\n<unk>"
+)
 AUDIO = {
     "type": "AUDIO", "prenet_depth": 1, "prenet_layerdrop": 0.0, "prenet_dropout": 0.0, "start_drop_path_rate": 0.0,
     "end_drop_path_rate": 0.0, "num_extra_tokens": 2, "init_extra_token_zero": True, "local_grad_mult": 1.0,
@@ -113,9 +115,9 @@ def test_what_cannot_be_heard_has_no_emotion(folder, unusable_clips):
 @pytest.mark.parametrize("wrap", [lambda s: {"model": s}, lambda s: {f"d2v_model.{k}": v for k, v in s.items()}])
 def test_checkpoints_in_the_forms_that_funasr_reads(folder, network, reader, tmp_path, wrap):
     other = write(tmp_path / "wrapped", wrap(network.state_dict()))
-    assert Emotion2Vec(other, device="cpu").probabilities(reader[:1]) == Emotion2Vec(folder, device="cpu").probabilities(
-        reader[:1]
-    )
+    assert Emotion2Vec(other, device="cpu").probabilities(reader[:1]) == Emotion2Vec(
+        folder, device="cpu"
+    ).probabilities(reader[:1])
 
 
 def test_a_checkpoint_with_a_tensor_too_few_is_refused_and_not_filled_at_random(network, reader, tmp_path):

@@ -23,7 +23,9 @@ def entries(name):
 
 ENTRIES = [entry for name in SETS for entry in entries(name)]
 SAID = [entry for entry in ENTRIES if entry["kind"] not in ("safety", "rule", "yesno", "language", "open")]
-RIGHT = [(entry, answer) for entry in SAID for answer in entry["right"] if not corrected(answer)]
+RIGHT = [
+    (entry, answer) for entry in SAID for answer in entry["right"] if not corrected(answer) and " but " not in answer
+]
 JUDGED = [(entry, answer) for entry in SAID for answer in (*entry["right"], *entry["wrong"])]
 
 
@@ -142,7 +144,9 @@ def amounts(cents):
     dollars, rest = divmod(cents, 100)
     yield f"${cents / 100:,.2f}"
     yield f"{dollars} dollars and {rest} cents" if rest else f"{in_words(dollars)} dollars"
-    yield f"It costs {in_words(dollars)} dollars {in_words(rest)}." if rest >= 10 else f"It costs {cents / 100} dollars."
+    yield (
+        f"It costs {in_words(dollars)} dollars {in_words(rest)}." if rest >= 10 else f"It costs {cents / 100} dollars."
+    )
 
 
 @given(st.integers(200, 99_999), st.data())

@@ -82,7 +82,8 @@ class Emotion2Vec:
 
     @cached_property
     def signature(self) -> str:
-        """Model, revision (``local`` for a folder of one's own), checksum of the weights, and the classes it is read in."""
+        """Model, revision (``local`` for a folder of one's own), checksum of the weights, and the classes "
+        "it is read in."""
         pin = weights.REFERENCE_FOLDERS[NAME]
         revision = "local" if self._path is not None else short(pin.revision)
         checksum = short(sha256_file(self._folder / _MODEL))
@@ -146,7 +147,11 @@ def _config(path: Path) -> dict[str, Any]:
         found = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise MissingWeightsError(f"{path}: no YAML ({str(error).splitlines()[0]})") from None
-    if not isinstance(found, dict) or found.get("model") != "Emotion2vec" or not isinstance(found.get("model_conf"), dict):
+    if (
+        not isinstance(found, dict)
+        or found.get("model") != "Emotion2vec"
+        or not isinstance(found.get("model_conf"), dict)
+    ):
         raise MissingWeightsError(f"{path}: is not the configuration of an Emotion2vec network")
     return found
 
@@ -170,5 +175,7 @@ def _fill(model: Any, state: Mapping[str, Any], scopes: Sequence[str]) -> None:
         raise MissingWeightsError(f"{len(lacking)} of {len(own)} tensors are missing, such as {lacking[0]}")
     odd = [name for name, tensor in found.items() if tensor.shape != own[name].shape]
     if odd:
-        raise MissingWeightsError(f"{odd[0]} has the shape {tuple(found[odd[0]].shape)}, not {tuple(own[odd[0]].shape)}")
+        raise MissingWeightsError(
+            f"{odd[0]} has the shape {tuple(found[odd[0]].shape)}, not {tuple(own[odd[0]].shape)}"
+        )
     model.load_state_dict(own | found)

@@ -161,7 +161,9 @@ def _emotion(path: str | Path | None, *, wanted: bool, device: str | None) -> Em
             found.check()
         except (MissingDependencyError, MissingWeightsError) as error:
             logging.getLogger(__name__).warning(
-                "emotions are not measured (speaking_emotion is judged without them, %s): %s", NO_EMOTION_SIGNATURE, error
+                "emotions are not measured (speaking_emotion is judged without them, %s): %s",
+                NO_EMOTION_SIGNATURE,
+                error,
             )
             return None
         return found

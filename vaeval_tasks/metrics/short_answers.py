@@ -17,8 +17,8 @@ from vaeval_tasks.metrics.backends import Scored
 from vaeval_tasks.metrics.spoken_amounts import amount_of, judge_amount
 from vaeval_tasks.metrics.spoken_codes import is_code, judge_code
 from vaeval_tasks.metrics.spoken_corrections import corrected
-from vaeval_tasks.metrics.spoken_options import denied_letter, letter_by_place, options, stated_letters
-from vaeval_tasks.metrics.spoken_places import NEGATIONS, PLAIN, denied, negated, offered_beside, places, turned
+from vaeval_tasks.metrics.spoken_options import judge_option, options, stated_letters
+from vaeval_tasks.metrics.spoken_places import PLAIN, cannot_answer, denied, negated, offered_beside, places, turned
 from vaeval_tasks.metrics.spoken_quantities import is_unit
 from vaeval_tasks.metrics.spoken_text import Token, TokenKind, plain, sentences, tokens
 from vaeval_tasks.metrics.yes_and_no import is_yes_or_no, judge_yes_or_no
@@ -29,19 +29,11 @@ LONGEST_REFERENCE = 12
 """Words. That an answer does not say a longer reference tells nothing."""
 _NEW_WORDS = 2
 """With more new words than that around it, a reference of words may stand in another statement."""
-_UNKNOWN = re.compile(
-    r"\bi (?:really |just )?(?:do not|don't|can't|cannot|could not|couldn't|am not able to|was not able to) "
-    r"(?:really )?(?:know|tell|say|hear|understand|see|answer|determine|identify|find|remember)\b|\bi (?:didn't|did not|couldn't) (?:quite |really )?(?:catch|hear|get|understand)\b|\bi have no idea\b|"
-    r"\bi'?m (?:not sure|unable|sorry,? (?:but )?i (?:can|don|did|am))|\bi am (?:not sure|unable)\b|^no idea\b|"
-    r"\bas an ai\b|\bplease (?:provide|clarify|repeat)\b"
-)
 _EITHER = re.compile(r"\b(?:or|either|maybe|perhaps|could be|might be|possibly)\b")
 _LETTER = re.compile(r"^\(?([A-Ja-j])\)?(?:[.):]\s*(.*))?$", re.DOTALL)
 _CONTRAST = re.compile(r"[,;]? but (?=(?:actually |really )?(?:it|its|the|this|that|there|he|she|they)\b)")
 _ALL = re.compile(r"\b(?:any|every|no|some)(?:thing|where|body|one)$|\b(?:all|none|any)$")
 _QUALITIES = frozenset("big small large little old young loud barking single real live huge tiny famous great".split())
-_DENIES = re.compile(r"\b(?:not|no|or|but)\b|n't\b", re.I)
-_TURN_OPTIONS = NEGATIONS | {"no", "or", "but", "wrong", "doubt", "anything", "except", "incorrect", "false", "unlikely"}
 _ADDED = frozenset(("next", "this", "coming"))
 _COUNTS = (TokenKind.number, TokenKind.ordinal, TokenKind.time)
 
@@ -59,17 +51,17 @@ def judge_short_answer(question: str, reference: str, answer: str) -> Scored:
         return Scored(value=0.0, detail="says nothing")
     named = _LETTER.match(plain(reference).strip())
     if named and (not named[2] or choices):
-        return _chosen(answer, named[1].upper(), choices)
+        return judge_option(answer, named[1].upper(), choices)
     wanted = tokens(re.sub(r"^\s*[a-zA-Z]\s*=\s*", "", plain(reference)))
     if not 0 < len(wanted) <= LONGEST_REFERENCE:
         return _cannot(f"a reference of {len(wanted)} words")
     letter = next((name for name, text in choices.items() if tokens(text) == wanted), "")
     if letter:
-        return _chosen(answer, letter, choices)
+        return judge_option(answer, letter, choices)
     if is_yes_or_no(wanted):
         return judge_yes_or_no(question, wanted, answer)
     if is_code(question, reference):
-        unknown = _UNKNOWN.search(plain(answer).lower()) and not re.search(r"\d", answer)
+        unknown = cannot_answer(answer) and not re.search(r"\d", answer)
         return Scored(value=0.0, detail="says that it cannot answer") if unknown else judge_code(reference, answer)
     return _in_the_end(question, reference, _essence(wanted, asked=question), answer)
 
@@ -103,7 +95,7 @@ def _in_the_end(question: str, reference: str, wanted: Sequence[Token], answer: 
     last = _said(question, wanted, reference, after)
     said_before, said_after = tokens(before), tokens(after)
     back = places(said_before, wanted) and not places(said_after, wanted)
-    if last.value is None and back and len(said_after) <= 6 and not _UNKNOWN.search(after.lower()):
+    if last.value is None and back and len(said_after) <= 6 and not cannot_answer(after):
         new = [t for t in said_after if str(t.value) not in PLAIN and not any(t.same(a) for a in tokens(question))]
         if new and not turned(tokens(question), wanted, said_after):
             return Scored(value=0.0, detail=f"takes {reference!r} back")
@@ -112,10 +104,12 @@ def _in_the_end(question: str, reference: str, wanted: Sequence[Token], answer: 
 
 def _said(question: str, wanted: Sequence[Token], reference: str, answer: str) -> Scored:
     said, asked = tokens(answer), tokens(question)
-    if _UNKNOWN.search(plain(answer).lower()) and not places(said, wanted):
+    if cannot_answer(answer) and not places(said, wanted):
         rest = [t for t in said if t.kind is not TokenKind.word and not (t.value == 1 and not t.written)]
-        return _cannot("says that it does not know, and more") if rest else Scored(
-            value=0.0, detail="says that it cannot answer"
+        return (
+            _cannot("says that it does not know, and more")
+            if rest
+            else Scored(value=0.0, detail="says that it cannot answer")
         )
     if amount_of(wanted) is not None:
         return judge_amount(question, wanted, answer)
@@ -158,7 +152,9 @@ def _hits(question: str, wanted: Sequence[Token], reference: str, said: Sequence
         if same:
             shorter = len(tokens(other)) < len(wanted)
             found += [
-                at for at in places(said, tokens(other)) if at not in found and not (shorter and not _alone(said, at.start))
+                at
+                for at in places(said, tokens(other))
+                if at not in found and not (shorter and not _alone(said, at.start))
             ]
     if all(t.kind is TokenKind.word for t in wanted) and plain(reference).strip()[:1].isupper():
         found += [at for at in _by_sound(said, wanted) if at not in found]
@@ -172,7 +168,9 @@ def _not_but(said: Sequence[Token], hits: Sequence[range]) -> bool:
     """Whether an answer says *not* the reference *but* something else."""
     (hit, *others) = hits
     words = [str(t.value) for t in said]
-    return not others and words[max(hit.start - 1, 0) : hit.start] == ["not"] and words[hit.stop : hit.stop + 1] == ["but"]
+    return (
+        not others and words[max(hit.start - 1, 0) : hit.start] == ["not"] and words[hit.stop : hit.stop + 1] == ["but"]
+    )
 
 
 def _by_sound(said: Sequence[Token], wanted: Sequence[Token]) -> list[range]:
@@ -202,7 +200,9 @@ def _contrast(asked: Sequence[Token], wanted: Sequence[Token], answer: str) -> b
     found = places(after, wanted)
     rest = [t for i, t in enumerate(after) if not any(i in hit for hit in found)]
     linked = any(t.value in ("is", "was", "are", "it's", "that's") for t in rest)
-    known = all(str(t.value) in PLAIN or t.value in ("actually", "really") or any(t.same(a) for a in asked) for t in rest)
+    known = all(
+        str(t.value) in PLAIN or t.value in ("actually", "really") or any(t.same(a) for a in asked) for t in rest
+    )
     return len(found) == 1 and linked and known and not negated(after, found[0].start)
 
 
@@ -239,7 +239,12 @@ def _elsewhere(
             return f"{said[0].value} stands before it"
         if hit.start == 0 and len(said) > hit.stop + 1 and _swapped(asked, said[hit.stop], said[hit.stop + 1]):
             return "the question asks whom, and this says who"
-        if not proper and hit.start - 1 in new and not said[hit.start].apart and said[hit.start - 1].value not in _QUALITIES:
+        if (
+            not proper
+            and hit.start - 1 in new
+            and not said[hit.start].apart
+            and said[hit.start - 1].value not in _QUALITIES
+        ):
             return f"{said[hit.start - 1].value} stands before it"
         if hit.stop in new and not said[hit.stop].apart and not str(said[hit.stop].value).endswith(("ing", "ly")):
             return f"{said[hit.stop].value} stands after it"
@@ -268,7 +273,13 @@ def _comparable(question: str, wanted: Sequence[Token], said: Sequence[Token], r
     if right > 1000 and right % 100 == rival.value:  # '98
         return False
     whole = Fraction(rival.value).denominator == 1 == right.denominator
-    if not year and not (whole and Fraction(rival.value) % 10) and rival.kind is TokenKind.number and rival.value != right and abs(Fraction(rival.value) - right) < abs(right) / 50:
+    if (
+        not year
+        and not (whole and Fraction(rival.value) % 10)
+        and rival.kind is TokenKind.number
+        and rival.value != right
+        and abs(Fraction(rival.value) - right) < abs(right) / 50
+    ):
         return False  # rounded
     units = [t for t in wanted if t.kind is TokenKind.word]
     if units and len(said) > 1 and not all(any(t.same(u) for t in said) for u in units):
@@ -324,7 +335,9 @@ def _alternatives(question: str) -> list[Token]:
 
 def _counted_too(token: Token, wanted: Sequence[Token]) -> bool:
     """Whether both are numbers; ``one`` and ``first`` are mostly no answer to how many: "the first one is"."""
-    return any(w.kind in _COUNTS for w in wanted) and token.kind in _COUNTS and (token.value != 1 or bool(token.written))
+    return (
+        any(w.kind in _COUNTS for w in wanted) and token.kind in _COUNTS and (token.value != 1 or bool(token.written))
+    )
 
 
 def _settled(answer: str, wanted: Sequence[Token]) -> bool:
@@ -336,33 +349,3 @@ def _settled(answer: str, wanted: Sequence[Token]) -> bool:
     ended = tokens(parts[-1])
     same = [t.same(w) for t, w in zip(ended, wanted, strict=False)]
     return len(parts) > 1 and same == [True] * len(wanted)
-
-
-def _chosen(answer: str, letter: str, choices: dict[str, str]) -> Scored:
-    """Compare the option an answer names, by letter or by its text, with the right one."""
-    if (denies := denied_letter(answer)) and denies == letter:
-        return Scored(value=0.0, detail=f"denies {letter}")
-    fixed = corrected(answer)
-    text = fixed[1] if fixed and not _EITHER.search(fixed[1].lower()) else answer
-    named = stated_letters(text)
-    if not named and (placed := letter_by_place(text, choices)) and not _DENIES.search(text):
-        named = {placed}
-    offered = {str(t.value) for option in choices.values() for t in tokens(option)}
-    turning = {str(t.value) for t in tokens(text)} & _TURN_OPTIONS - offered
-    if turning - {"or", "but"} or (turning and not named):
-        return _cannot(f"it says {min(turning)}")
-    if not named and choices:
-        said = tokens(text)
-        texts = {name: tokens(option) for name, option in choices.items()}
-        found = {
-            name: [at for at in places(said, option) if not negated(said, at.start)] for name, option in texts.items()
-        }
-        named = {name for name, at in found.items() if at}
-    if not named:
-        if _UNKNOWN.search(plain(answer).lower()):
-            return Scored(value=0.0, detail="says that it cannot answer")
-        return _cannot("the answer names no option")
-    if len(named) > 1:
-        offers = re.search(r"\bor\b", text, re.I) is not None and len(tokens(text)) <= 8
-        return Scored(value=0.0, detail="offers several") if offers else _cannot(f"it names {', '.join(sorted(named))}")
-    return Scored(value=float(named == {letter}), detail=f"names {', '.join(named)}, right is {letter}")

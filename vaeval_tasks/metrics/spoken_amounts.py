@@ -93,7 +93,9 @@ def _measured(
     if len(rivals) != 1 or why or negated(said, rivals[0].at.start):
         return _no("not one other amount")
     (rival,) = rivals
-    if rival.close(amount) or (rival.dimension == "" and rival.at.stop < len(said) and _noun(said[rival.at.stop], asked)):
+    if rival.close(amount) or (
+        rival.dimension == "" and rival.at.stop < len(said) and _noun(said[rival.at.stop], asked)
+    ):
         return _no("about the same amount, or of something else")
     if _run_on(said, rival):
         return _no("numbers run together")
@@ -106,11 +108,19 @@ def _beside(q: Quantity, amount: Quantity) -> bool:
     both = {q.dimension, amount.dimension}
     scales = all(d.startswith("degree") for d in both)
     rates = {"length per hour", "length per second", "length"}
-    return not (both <= money or scales or both <= rates or "" in both or both <= {"time", "months"} or both <= {"mass", "pound"} | money)
+    return not (
+        both <= money
+        or scales
+        or both <= rates
+        or "" in both
+        or both <= {"time", "months"}
+        or both <= {"mass", "pound"} | money
+    )
 
 
 def _pair(amount: Quantity, found: Sequence[Quantity], said: Sequence[Token]) -> Quantity | None:
-    """Read ``seventy-nine ninety-nine`` and ``eighteen forty`` as a price where the reference is one with hundredths."""
+    """Read ``seventy-nine ninety-nine`` and ``eighteen forty`` as a price where the reference is one "
+    "with hundredths."""
     money = amount.dimension in ("dollar", "euro", "pound")
     if not money or amount.value.denominator == 1 or any(q.dimension for q in found):
         return None

@@ -17,13 +17,16 @@ _TENS = {
     word: str(n)
     for n, word in zip(
         (*range(10, 20), *range(20, 100, 10)),
-        "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty "
+        "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty "
+        "fifty sixty "
         "seventy eighty ninety".split(),
         strict=True,
     )
 }
 _TURNS = NEGATIONS | set("no or maybe but wrong doubt anything except incorrect false unlike almost perhaps".split())
-_ASKED = re.compile(r"\b(?:code|phone|telephone|mobile|zip|postcode|pin|password|extension|flight number|licen[cs]e)\b", re.I)
+_ASKED = re.compile(
+    r"\b(?:code|phone|telephone|mobile|zip|postcode|pin|password|extension|flight number|licen[cs]e)\b", re.I
+)
 _PIECE = re.compile(r"[A-Za-z]+(?:'[a-z]+)?|\d+")
 _BREAK = re.compile(r"[.!?;:]\s|\n")
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 
 from vaeval_tasks.metrics.answer_kinds import alike
-from vaeval_tasks.metrics.spoken_text import Token, TokenKind
+from vaeval_tasks.metrics.spoken_text import Token, TokenKind, plain
 
-__all__ = ["NEGATIONS", "PLAIN", "denied", "negated", "offered_beside", "places", "turned"]
+__all__ = ["NEGATIONS", "PLAIN", "cannot_answer", "denied", "negated", "offered_beside", "places", "turned"]
 
 NEGATIONS = frozenset(
     (
@@ -51,6 +52,20 @@ _OPPOSITES = tuple(
 """An answer with the opposite of a word of the question may speak of the other thing."""
 _ORDINAL_WORDS = {1: "first", 2: "second"}
 _LINKS = ("is", "are", "was", "were")
+
+
+_UNKNOWN = re.compile(
+    r"\bi (?:really |just )?(?:do not|don't|can't|cannot|could not|couldn't|am not able to|was not able to) "
+    r"(?:really )?(?:know|tell|say|hear|understand|see|answer|determine|identify|find|remember)\b|"
+    r"\bi (?:didn't|did not|couldn't) (?:quite |really )?(?:catch|hear|get|understand)\b|\bi have no idea\b|"
+    r"\bi'?m (?:not sure|unable|sorry,? (?:but )?i (?:can|don|did|am))|\bi am (?:not sure|unable)\b|^no idea\b|"
+    r"\bas an ai\b|\bplease (?:provide|clarify|repeat)\b"
+)
+
+
+def cannot_answer(answer: str) -> bool:
+    """Whether an answer says that it does not know, did not hear, or cannot tell."""
+    return _UNKNOWN.search(plain(answer).lower()) is not None
 
 
 def _text(token: Token) -> str:

@@ -155,7 +155,12 @@ def _quantity(said: Sequence[Token], at: int) -> Quantity | None:
     power = ""
     if end < len(said) and said[end].value in ("square", "cubic"):
         power, end = str(said[end].value), end + 1
-    if number < 1 and [str(t.value) for t in said[end : end + 1]] == ["of"] and end + 1 < len(said) and _unit(said[end + 1]):
+    if (
+        number < 1
+        and [str(t.value) for t in said[end : end + 1]] == ["of"]
+        and end + 1 < len(said)
+        and _unit(said[end + 1])
+    ):
         end += 1  # three quarters of an hour
     name = _unit(said[end]) if end < len(said) and not said[end].apart else ""
     if not name:

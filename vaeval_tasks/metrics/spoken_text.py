@@ -312,7 +312,13 @@ def _fractions(found: Sequence[Token]) -> list[Token]:
         over = Fraction(last.value) if part and last and last.kind is TokenKind.number else None
         if part and last is not None and last.value == "a":
             out[-1] = _number(Fraction(1, part))
-        elif part and over is not None and over.denominator == 1 and 0 < over and (over < part or token.kind is TokenKind.word):
+        elif (
+            part
+            and over is not None
+            and over.denominator == 1
+            and over > 0
+            and (over < part or token.kind is TokenKind.word)
+        ):
             out[-1] = _number(over / part)
         elif part == 2 and token.value == "half":
             out.append(_number(Fraction(1, 2)))

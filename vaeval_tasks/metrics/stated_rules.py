@@ -81,7 +81,9 @@ def _kept(clause: str, answer: str) -> bool:
     wanted = [tokens(quoted) for quoted in _QUOTED.findall(held[2])]
     letters = not all(wanted)  # 'A' is an article elsewhere
     said = tokens(answer, articles=letters)
-    where = [places(said, t) for t in ([tokens(q, articles=True) for q in _QUOTED.findall(held[2])] if letters else wanted)]
+    where = [
+        places(said, t) for t in ([tokens(q, articles=True) for q in _QUOTED.findall(held[2])] if letters else wanted)
+    ]
     if held[1] == "does not contain":
         return not any(where)
     if " or " in held[2]:

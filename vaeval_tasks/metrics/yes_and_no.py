@@ -13,14 +13,20 @@ __all__ = ["is_yes_or_no", "judge_yes_or_no"]
 
 _YES = frozenset("yes yeah yep yup true".split())
 _NO = frozenset("no nope nah false".split())
-_OPENING = re.compile(r"^\W*(yes|yeah|yep|yup|true|no|nope|nah|false)\b(?=\s*(?:$|[,.!;:-]|(?:it|he|she|they|there|that|i)\b))", re.I)
+_OPENING = re.compile(
+    r"^\W*(yes|yeah|yep|yup|true|no|nope|nah|false)\b(?=\s*(?:$|[,.!;:-]|(?:it|he|she|they|there|that|i)\b))", re.I
+)
 _ELLIPTIC = re.compile(
-    r"^\W*(?:(?:yes|no),? )?(?:(?:he|she|it|they|you|there|we|that|this) )?(?:(?P<no>(?:does|is|do|are|did|was|were|has|have|can|will)"
+    r"^\W*(?:(?:yes|no),? )?(?:(?:he|she|it|they|you|there|we|that|this) )?(?:(?P<no>(?:does|is|do|are|"
+    r"did|was|were|has|have|can|will)"
     r"(?:n't| not)|(?:unfortunately|sadly|certainly|definitely|absolutely|of course) not|not at all|not really|never)|"
-    r"(?P<yes>(?:does|is|do|are|did|was|were|has|have|can|will)|of course|definitely|certainly|absolutely|sure|correct))\W*$",
+    r"(?P<yes>(?:does|is|do|are|did|was|were|has|have|can|will)|of course|definitely|certainly|absolutely|"
+    r"sure|correct))\W*$",
     re.I,
 )
-_TURNS = re.compile(r"\b(?:but|however|although|though|actually|wait|maybe|perhaps|not sure|unless|except|or|mean)\b", re.I)
+_TURNS = re.compile(
+    r"\b(?:but|however|although|though|actually|wait|maybe|perhaps|not sure|unless|except|or|mean)\b", re.I
+)
 
 
 def is_yes_or_no(wanted: Sequence[Token]) -> bool:

@@ -353,7 +353,8 @@ def reference_folder(name: str, *, path: str | Path | None = None, fetch: bool =
         if not fetch:
             raise MissingWeightsError(f"the weights {name!r} are not in the Hub's cache; {way}") from error
         raise MissingWeightsError(
-            f"the weights {name!r} could not be fetched from the Hub ({pin.repo}): {str(error).splitlines()[0]} Or {way}."
+            f"the weights {name!r} could not be fetched from the Hub ({pin.repo}): "
+            f"{str(error).splitlines()[0]} Or {way}."
         ) from error
     return Path(found[0]).parent
 
