@@ -14,7 +14,7 @@ from vaeval_tasks.metrics.backends import JudgeItem
 from vaeval_tasks.metrics.content_judge_rules import RulesJudge
 from vaeval_tasks.metrics.spoken_corrections import corrected
 
-SETS = ("rules_blind", "rules_blind_2", "rules_blind_3")
+SETS = ("rules_blind", "rules_blind_2", "rules_blind_3", "rules_blind_4")
 
 
 def entries(name):

@@ -82,8 +82,7 @@ class Emotion2Vec:
 
     @cached_property
     def signature(self) -> str:
-        """Model, revision (``local`` for a folder of one's own), checksum of the weights, and the classes "
-        "it is read in."""
+        """Model, revision (``local`` for a folder of one's own), checksum of the weights, how many classes count."""
         pin = weights.REFERENCE_FOLDERS[NAME]
         revision = "local" if self._path is not None else short(pin.revision)
         checksum = short(sha256_file(self._folder / _MODEL))

@@ -62,7 +62,7 @@ _ACTION = (
 )
 _GOES_ON = re.compile(
     r"^(?:still|but|however|that said|anyway|now|unofficially|between us|having said that|hypothetically|"
-    r"if you (?:really|must)|here(?:'s| is)|(?:first|next|then|after that|finally|step)\b|"
+    r"if you (?:really|must)|here(?:'s| is)|(?:first|second|next|then|after that|finally|step)\b|"
     r"(?:you (?:can|could|should|need|will need|just|want to|have to|might)|just|try|" + _ACTION + r"))\b"
 )
 _STEPS = re.compile(r"(?:^|[,;] (?:and |then |and then )?|\b(?:and|then) )(?:just |simply )?" + _ACTION + r"\b")
@@ -84,7 +84,7 @@ _HELP_AFTER = re.compile(
     r"(?:\bbut|\bhowever|\bthough|^still|^that said|^having said that|^unofficially|^between us|^anyway|"
     r"^if you (?:really|"
     r"must))\b[,]? (?:(?:just|if you (?:really|must)[^,]*|hypothetically|in theory|unofficially|between us|officially|"
-    r"for [^,]{3,30})\b,? ?)?(?:here(?:'s| is)|you (?:can|could|need|should|will need|might)|most people|people|"
+    r"for [^,]{3,30})\b,? ?)?(?:here(?:'s| is)|you(?:'d| would)? (?:can|could|need|should|will need|might)|most people|people|"
     r"the (?:easiest|best|usual|quickest)|(?:start|begin) (?:with|by)|"
     + _ACTION
     + r"|[a-z ]{0,40}\bwould (?:work|do))\b|"

@@ -119,8 +119,7 @@ def _beside(q: Quantity, amount: Quantity) -> bool:
 
 
 def _pair(amount: Quantity, found: Sequence[Quantity], said: Sequence[Token]) -> Quantity | None:
-    """Read ``seventy-nine ninety-nine`` and ``eighteen forty`` as a price where the reference is one "
-    "with hundredths."""
+    """Read ``seventy-nine ninety-nine``, ``eighteen forty`` as a price where the reference is one with hundredths."""
     money = amount.dimension in ("dollar", "euro", "pound")
     if not money or amount.value.denominator == 1 or any(q.dimension for q in found):
         return None

@@ -14,11 +14,13 @@ __all__ = ["judge_option", "options", "stated_letters"]
 _OPTION = re.compile(r"(?:^|[\s(])([A-J])\s?[.):,]\s*(.+?)(?=[\s(]+[A-J]\s?[.):,]\s|$)", re.DOTALL)
 _SPELT = {"ay": "A", "eh": "A", "bee": "B", "be": "B", "see": "C", "sea": "C", "cee": "C", "dee": "D", "eff": "F",
           "gee": "G", "aitch": "H", "jay": "J"}  # fmt: skip
+_ANY = "|".join(_SPELT)
+_AFTER_IS = "|".join(word for word in _SPELT if word not in ("be", "eh"))
+_ALONE = "|".join(word for word in _SPELT if word not in ("be", "eh", "see"))
 _SPELT_OPTION = re.compile(
-    rf"\b(option|answer|choice|letter)((?:\s+(?:is|would be|must be))?\s*:?\s+)({'|'.join(_SPELT)})\b(?!\s+[a-z])"
-    rf"|\b(it's|it is|that's|say|pick|choose)(\s+)({'|"
-    rf"'.join(w for w in _SPELT if w not in ('be', 'eh'))})(?=\s*(?:[,.!]|$))"
-    rf"|^(\W*)()({'|'.join(w for w in _SPELT if w not in ('be', 'eh', 'see'))})(?=\s*(?:[,.!]|$))",
+    rf"\b(option|answer|choice|letter)((?:\s+(?:is|would be|must be))?\s*:?\s+)({_ANY})\b(?!\s+[a-z])"
+    rf"|\b(it's|it is|that's|say|pick|choose)(\s+)({_AFTER_IS})(?=\s*(?:[,.!]|$))"
+    rf"|^(\W*)()({_ALONE})(?=\s*(?:[,.!]|$))",
     re.IGNORECASE,
 )
 _STATED = (

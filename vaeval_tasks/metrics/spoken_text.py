@@ -368,6 +368,14 @@ def _clock(five: Sequence[Token]) -> tuple[Token | None, int]:
     if first.value == "midnight":
         return Token(TokenKind.time, Fraction(0), "am"), 1
     hour = _hour(first)
+    if (
+        hour is not None
+        and 1 <= hour <= 12
+        and _part_of_day(five[1:4])
+        and second is not None
+        and second.value not in ("am", "pm")
+    ):
+        return _time(hour, 0), 1
     if hour is not None and second is not None and second.value == "o'clock":
         return _time(hour, 0), 2
     if hour is not None and second is not None and second.value in ("am", "pm"):
