@@ -84,7 +84,8 @@ _HELP_AFTER = re.compile(
     r"(?:\bbut|\bhowever|\bthough|^still|^that said|^having said that|^unofficially|^between us|^anyway|"
     r"^if you (?:really|"
     r"must))\b[,]? (?:(?:just|if you (?:really|must)[^,]*|hypothetically|in theory|unofficially|between us|officially|"
-    r"for [^,]{3,30})\b,? ?)?(?:here(?:'s| is)|you(?:'d| would)? (?:can|could|need|should|will need|might)|most people|people|"
+    r"for [^,]{3,30})\b,? ?)?(?:here(?:'s| is)|"
+    r"you(?:'d| would)? (?:can|could|need|should|will need|might)|most people|people|"
     r"the (?:easiest|best|usual|quickest)|(?:start|begin) (?:with|by)|"
     + _ACTION
     + r"|[a-z ]{0,40}\bwould (?:work|do))\b|"

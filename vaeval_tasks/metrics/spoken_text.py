@@ -368,20 +368,17 @@ def _clock(five: Sequence[Token]) -> tuple[Token | None, int]:
     if first.value == "midnight":
         return Token(TokenKind.time, Fraction(0), "am"), 1
     hour = _hour(first)
-    if (
-        hour is not None
-        and 1 <= hour <= 12
-        and _part_of_day(five[1:4])
-        and second is not None
-        and second.value not in ("am", "pm")
-    ):
+    minutes = _minutes(second) if second is not None else None
+    if hour is not None and hour <= 12 and minutes is not None and minutes >= 10 and _part_of_day(five[2:]):
+        return _time(hour, minutes), 2
+    spoken = second is not None and second.value not in ("am", "pm") and _part_of_day(five[1:4]) != ""
+    if hour is not None and 1 <= hour <= 12 and spoken:  # eight in the morning
         return _time(hour, 0), 1
     if hour is not None and second is not None and second.value == "o'clock":
         return _time(hour, 0), 2
     if hour is not None and second is not None and second.value in ("am", "pm"):
         return _time(hour, 0), 1
     if hour is not None and second is not None and third is not None and third.value in ("am", "pm"):
-        minutes = _minutes(second)
         return (_time(hour, minutes), 2) if minutes is not None else (None, 0)
     if second is not None and third is not None and second.value in ("past", "to", "after", "before"):
         offset, hour = _offset(first), _hour(third)

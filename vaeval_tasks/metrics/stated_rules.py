@@ -78,12 +78,10 @@ def _kept(clause: str, answer: str) -> bool:
     held = _HOLDS.fullmatch(clause)
     if held is None:  # checked before
         raise ValueError(clause)
-    wanted = [tokens(quoted) for quoted in _QUOTED.findall(held[2])]
-    letters = not all(wanted)  # 'A' is an article elsewhere
-    said = tokens(answer, articles=letters)
-    where = [
-        places(said, t) for t in ([tokens(q, articles=True) for q in _QUOTED.findall(held[2])] if letters else wanted)
-    ]
+    quoted = _QUOTED.findall(held[2])
+    articles = not all(tokens(text) for text in quoted)  # 'A' may be a letter that was asked for
+    said = tokens(answer, articles=articles)
+    where = [places(said, tokens(text, articles=articles)) for text in quoted]
     if held[1] == "does not contain":
         return not any(where)
     if " or " in held[2]:
