@@ -192,3 +192,20 @@ def test_taking_an_answer_back_for_that_of_another_question_is_never_right(case,
     (entry, answer), (_, instead) = case, other
     if of(entry, instead) != 1:
         assert of(entry, f"{answer.rstrip('.!')}. No wait, {instead}") != 1
+
+
+PIECES = (
+    "0", "1", "-2", "1/2", "3/0", "½", "7:45", "25:99", "1,000", "007", "K7", "one", "twenty", "hundred", "million",
+    "oh", "double", "half", "quarter", "third", "past", "to", "am", "in the morning", "o'clock", "minutes", "hours",
+    "dollars", "cents", "£", "$", "€", "%", "°F", "square", "km/h", "per hour", "may", "october", "31st", "of", "a",
+    "the", "and", "or", "not", "no", "but", "no wait", "I mean", "option", "bee", "A.", "B)", "yes", "Paris", "who",
+    "is", "over", "point", "minus", "²", "'", "\u2019s", ",", ".", "?", ";", "\n", "(", "\u4e09", "\u00e9",
+)  # fmt: skip
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=8).map(" ".join) | st.text(max_size=20)
+TASKS = st.sampled_from(["listening_general", "speaking_safety", "speaking_reasoning", "viewing_multi_discipline"])
+
+
+@given(TEXTS, TEXTS, TEXTS, TASKS)
+@settings(max_examples=1500, deadline=None)
+def test_no_answer_reference_or_question_breaks_a_rule(question, reference, answer, task):
+    assert verdict(answer, reference, question=question, task=task) in (0, 1, None)

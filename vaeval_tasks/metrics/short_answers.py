@@ -2,8 +2,8 @@
 
 Right: the reference stands in the answer, not negated, and no rival beside it. Wrong: a rival and not the reference,
 the reference denied, offered beside a rival ("three or four") or taken back, or "I don't know". A rival is an answer of
-the same kind: another number, amount, date, time, name of one kind (:mod:`answer_kinds`), an option or an alternative
-that the question names. All else cannot be told by rules.
+the same kind: another number, amount, date, time, name of one kind (:mod:`vaeval_tasks.metrics.answer_kinds`), an
+option or an alternative that the question names. All else cannot be told by rules.
 """
 
 from __future__ import annotations
