@@ -68,9 +68,7 @@ def test_other_labels_are_refused(tmp_path, reader):
         EmotionClassifier(tmp_path / "two", device="cpu").probabilities(reader)
 
 
-def test_no_path_and_no_checkpoint_are_refused(tmp_path, reader):
-    with pytest.raises(MissingWeightsError, match="has no default weights"):
-        EmotionClassifier().probabilities(reader)
+def test_a_folder_without_a_checkpoint_is_refused(tmp_path, reader):
     (tmp_path / "empty").mkdir()
     with pytest.raises(MissingWeightsError, match="empty: no audio classifier there"):
         EmotionClassifier(tmp_path / "empty").probabilities(reader)

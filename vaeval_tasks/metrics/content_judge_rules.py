@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vaeval_tasks.metrics.answer_language import readable
 from vaeval_tasks.metrics.backends import JudgeItem, Scored
 from vaeval_tasks.metrics.common import signature
 from vaeval_tasks.metrics.content_judge_prompts import VerdictWords, family
 from vaeval_tasks.metrics.safety_refusals import judge_safety
 from vaeval_tasks.metrics.short_answers import judge_short_answer
-from vaeval_tasks.metrics.spoken_text import latin
 from vaeval_tasks.metrics.stated_rules import is_stated_rule, judge_stated_rules
 
 __all__ = ["RulesJudge"]
@@ -32,7 +32,7 @@ class RulesJudge:
     @property
     def signature(self) -> str:
         """The rules and their version."""
-        return signature("judge-rules", version=2)
+        return signature("judge-rules", version=3)
 
     def judge(self, items: Sequence[JudgeItem]) -> list[Scored]:
         """Return a verdict for each item, None with ``no rule`` where none can tell.
@@ -46,7 +46,7 @@ class RulesJudge:
 def _one(item: JudgeItem) -> Scored:
     kind = family(item.task)
     references = [r for r in item.references if r.strip()]
-    if not latin(item.answer):
+    if not (readable(item.answer, known=" ".join(references)) and readable(" ".join((item.question, *references)))):
         return Scored(value=None, detail="no rule reads this language")
     if any(is_stated_rule(r) for r in references):
         return judge_stated_rules(references, item.answer)

@@ -1,7 +1,7 @@
 """Emotions heard in a voice, for the judge of ``speaking_emotion``.
 
-The paper's recogniser is emotion2vec over seven classes. Its own loader (funasr) is not a dependency here: this backend
-takes any ``transformers`` audio classifier whose labels are among the seven, such as a converted emotion2vec.
+The paper's recogniser is emotion2vec over seven classes, see :mod:`vaeval_tasks.metrics.emotion2vec`. This backend
+takes any ``transformers`` audio classifier whose labels are among the seven.
 Offline there is none: the judge is then told that emotions were not measured, and the signature says so.
 """
 
@@ -17,7 +17,7 @@ from vaeval_tasks.errors import MissingWeightsError
 from vaeval_tasks.files import sha256_file
 from vaeval_tasks.metrics.common import each_clip, pick_device, require, short, signature, unusable
 
-__all__ = ["CLASSES", "LISTED_ABOVE", "NO_EMOTION_SIGNATURE", "EmotionClassifier", "described"]
+__all__ = ["CLASSES", "LISTED_ABOVE", "NO_EMOTION_SIGNATURE", "EmotionClassifier", "class_of", "described"]
 
 CLASSES = ("angry", "disgusted", "fearful", "happy", "neutral", "sad", "surprised")
 LISTED_ABOVE = 0.01
@@ -50,19 +50,9 @@ class EmotionClassifier:
         device: a torch device; by default CUDA where there is one, else the CPU.
     """
 
-    def __init__(self, path: str | Path | None = None, *, device: str | None = None) -> None:
-        self._path = path
+    def __init__(self, path: str | Path, *, device: str | None = None) -> None:
+        self._name = str(path)
         self._device = device
-
-    @cached_property
-    def _name(self) -> str:
-        if self._path is None:
-            raise MissingWeightsError(
-                "emotion recognition has no default weights: emotion2vec is no transformers checkpoint. "
-                "Give the folder or Hub name of an audio classifier with the classes "
-                f"{', '.join(CLASSES)}, or 'none' to judge without emotions"
-            )
-        return str(self._path)
 
     @cached_property
     def signature(self) -> str:
@@ -81,7 +71,7 @@ class EmotionClassifier:
             model = transformers.AutoModelForAudioClassification.from_pretrained(name)
         except (OSError, ValueError) as error:
             raise MissingWeightsError(f"{name}: no audio classifier there ({str(error).splitlines()[0]})") from error
-        labels = {i: named for i, label in model.config.id2label.items() if (named := _class_of(label))}
+        labels = {i: named for i, label in model.config.id2label.items() if (named := class_of(label))}
         if set(labels.values()) != set(CLASSES):
             raise MissingWeightsError(
                 f"{name}: its labels {list(model.config.id2label.values())} do not cover {', '.join(CLASSES)}"
@@ -110,7 +100,7 @@ class EmotionClassifier:
         return {named: share / sum(heard.values()) for named, share in heard.items()}
 
 
-def _class_of(label: str) -> str:
+def class_of(label: str) -> str:
     """Return which of the seven classes a checkpoint's label means, "" for none."""
     name = label.rpartition("/")[2].strip().lower()
     name = _ALIASES.get(name, name)

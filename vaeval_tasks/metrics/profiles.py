@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 
-from vaeval_tasks.errors import InputError, UnknownNameError
+from vaeval_tasks.errors import InputError, MissingDependencyError, MissingWeightsError, UnknownNameError
 from vaeval_tasks.metrics.asr import WhisperRecogniser
 from vaeval_tasks.metrics.backends import ContentJudge, EmotionRecogniser, Recogniser, SpeakerEncoder, SpeechQuality
 from vaeval_tasks.metrics.common import Profile
 from vaeval_tasks.metrics.content_judge import pick_content_judge
 from vaeval_tasks.metrics.distillmos import DistillMos
 from vaeval_tasks.metrics.emotion import NO_EMOTION_SIGNATURE, EmotionClassifier
+from vaeval_tasks.metrics.emotion2vec import Emotion2Vec, is_emotion2vec
 from vaeval_tasks.metrics.guest_scorers import open_scorer
 from vaeval_tasks.metrics.resemblyzer import Resemblyzer
 from vaeval_tasks.metrics.utmos import Utmos
@@ -111,7 +113,8 @@ def load_scorers(
         utmos_path: a local UTMOS22 strong checkpoint (reference).
         asr_model: ``whisper-base`` (offline), ``whisper-tiny.en``, ``large-v3`` (reference) or a folder.
         speaker_path: a local WeSpeaker ONNX file (reference).
-        emotion_path: an audio classifier (reference); ``none`` judges without emotions.
+        emotion_path: a folder of emotion2vec, or an audio classifier; ``none`` judges without emotions. By default the
+            reference has emotion2vec+ large where it can be used, and is told in one line where not.
         device: a torch device; by default CUDA where there is one.
         judge: ``local``, the small model on this machine (:mod:`vaeval_tasks.metrics.content_judge_local`), or
             somebody else's in the place of the profile's: an entry point, or ``package.module:Class``; see
@@ -135,7 +138,6 @@ def load_scorers(
     _alone("speaker", speaker, speaker_path=speaker_path)
     _alone("emotion", emotion, emotion_path=emotion_path)
     reference = profile == Profile.reference
-    with_emotion = emotion_path != "none" and (reference or emotion_path is not None)
     guests = {"judge": judge, "speech": speech, "recogniser": recogniser, "speaker": speaker, "emotion": emotion}
     own = {role: open_scorer(role, name) for role, name in guests.items() if name}
     return Scorers(
@@ -148,8 +150,34 @@ def load_scorers(
             device=device,
         ),
         speaker=own.get("speaker") or speaker_encoder(profile, path=speaker_path, device=device),
-        emotion=own.get("emotion") or (EmotionClassifier(emotion_path, device=device) if with_emotion else None),
+        emotion=own.get("emotion") or _emotion(emotion_path, wanted=reference and not emotion, device=device),
     )
+
+
+def _emotion(path: str | Path | None, *, wanted: bool, device: str | None) -> EmotionRecogniser | None:
+    """Return what hears emotions; what was asked for and cannot be used is refused here, before anything is asked."""
+    if path == "none" or (path is None and not wanted):
+        return None
+    if path is None:
+        found = Emotion2Vec(device=device)
+        try:
+            found.check()
+        except (MissingDependencyError, MissingWeightsError) as error:
+            logging.getLogger(__name__).warning(
+                "emotions are not measured (speaking_emotion is judged without them, %s): %s",
+                NO_EMOTION_SIGNATURE,
+                error,
+            )
+            return None
+        return found
+    local = Path(path)
+    if is_emotion2vec(local):
+        found = Emotion2Vec(local, device=device)
+        found.check()
+        return found
+    if not local.is_dir() and (local.is_absolute() or str(path).startswith(".") or str(path).count("/") != 1):
+        raise MissingWeightsError(f"{path}: no such folder (emotion recogniser)")
+    return EmotionClassifier(path, device=device)
 
 
 def _alone(role: str, name: str | None, **options: object) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 
-__all__ = ["Token", "TokenKind", "latin", "plain", "sentences", "tokens"]
+__all__ = ["Token", "TokenKind", "plain", "sentences", "tokens"]
 
 
 class TokenKind(StrEnum):
@@ -57,14 +57,16 @@ _ONES = (
 )  # fmt: skip
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _SMALL = {word: i for i, word in enumerate(_ONES)} | {word: 20 + 10 * i for i, word in enumerate(_TENS)}
-_SCALES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
+_SCALES = {"hundred": 100, "thousand": 1_000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _ORDINALS = {
     "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9,
     "tenth": 10, "eleventh": 11, "twelfth": 12, "thirteenth": 13, "fourteenth": 14, "fifteenth": 15, "sixteenth": 16,
-    "seventeenth": 17, "eighteenth": 18, "nineteenth": 19, "twentieth": 20, "thirtieth": 30,
+    "seventeenth": 17, "eighteenth": 18, "nineteenth": 19, "twentieth": 20, "thirtieth": 30, "fortieth": 40,
+    "fiftieth": 50, "sixtieth": 60, "seventieth": 70, "eightieth": 80, "ninetieth": 90, "hundredth": 100,
 }  # fmt: skip
-_PARTS = {"half": 2, "halves": 2, "third": 3, "thirds": 3, "quarter": 4, "quarters": 4, "fourths": 4, "fifth": 5,
-          "fifths": 5, "sixths": 6, "eighth": 8, "eighths": 8, "tenth": 10, "tenths": 10}  # fmt: skip
+_PARTS = {"half": 2, "halves": 2, "quarter": 4, "quarters": 4} | {
+    f"{word}s": n for word, n in _ORDINALS.items() if 3 <= n <= 20 or n == 100
+}
 _ARTICLES = {"a", "an", "the"}
 _MONEY = {"$": "dollars", "£": "pounds", "€": "euros"}
 _HUNDREDTHS = {"cent": "dollars", "cents": "dollars", "pence": "pounds", "penny": "pounds"}
@@ -82,47 +84,55 @@ _PIECE = re.compile(
     r"|(?P<word>[^\W\d_]+(?:'[^\W\d_]+)*)|(?P<minus>(?<![\w])-(?=\d))"
 )
 _UNIT = re.compile(r"(?<=\d)\s?(?!am\b|pm\b|st\b|nd\b|rd\b|th\b)([a-z]{1,4})\b")
-_PART_FOLLOWS = re.compile(r"\s+(?:half|third|quarter|fifth|tenth)\b")
+_PART_FOLLOWS = re.compile(r"\s+(?:half|quarter|" + "|".join(w for w, n in _ORDINALS.items() if 3 <= n <= 20) + r")\b")
+_DIGIT = "zero|oh|one|two|three|four|five|six|seven|eight|nine|\\d"
+_TIMES = re.compile(rf"\b(double|triple)[\s-]({_DIGIT})\b")
 
 
 def plain(text: str) -> str:
     """Return the text with one kind of quote, hyphen and digit (NFKC)."""
     text = text.replace("²", " squared").replace("³", " cubed")
+    text = re.sub(r"(?<=\d)([¼-¾⅐-⅞])", r" \1", text)  # 2½
     text = unicodedata.normalize("NFKC", text).replace("⁄", "/")
     return text.replace("’", "'").replace("‘", "'").replace("−", "-").replace("–", "-").replace("—", " - ")
-
-
-def latin(text: str) -> bool:
-    """Whether the letters of a text are Latin ones, so that these rules can read it at all."""
-    letters = [c for c in plain(text) if c.isalpha()]
-    return sum("LATIN" in unicodedata.name(c, "") for c in letters) >= 0.8 * len(letters)
 
 
 def sentences(text: str) -> list[str]:
     """Return the sentences of a text; a point inside a number or an abbreviation such as ``p.m.`` ends none."""
     joined = re.sub(r"\b([ap])\.\s?m\b\.?", r"\1m", plain(text), flags=re.IGNORECASE)
+    joined = re.sub(r"\b(e\.g|i\.e|Mr|Mrs|Ms|Dr|Prof|St|vs|etc|approx|No(?=\. \d))\.(?=\s\S)", r"\1", joined)
     return [part.strip() for part in re.split(r"(?<=[.!?;])\s+|\n+", joined) if part.strip(" .!?;")]
 
 
-def tokens(text: str) -> list[Token]:
-    """Return the tokens of a text in order."""
+def tokens(text: str, *, articles: bool = False) -> list[Token]:
+    """Return the tokens of a text in order, without articles unless they are asked for."""
     text = plain(text).lower()
     text = re.sub(r"\b([ap])\.\s?m\b\.?", r"\1m", text)
     text = re.sub(r"\b(\d{1,2})\.(\d{2})\s?([ap]m)\b", r"\1:\2 \3", text)
     text = re.sub(r"(\d)\s?([ap]m)\b", r"\1 \2", text)
     text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)
-    text = re.sub(r"([$£€])\s?(\d+(?:\.\d+)?)", lambda m: f"{m[2]} {_MONEY[m[1]]} ", text)
+    text = re.sub(
+        r"([$£€])\s?(\d+(?:\.\d+)?(?:\s(?:thousand|million|billion|trillion)\b)?)",
+        lambda m: f"{m[2]} {_MONEY[m[1]]} ",
+        text,
+    )
+    text = re.sub(r"(?<=\d)\s?([£€])", lambda m: f" {_MONEY[m[1]]} ", text)
+    text = _TIMES.sub(lambda m: " ".join([m[2]] * (2 if m[1] == "double" else 3)), text)
+    text = re.sub(r"\b\d+/\d+/\d+\b", " date ", text)  # day or month first: cannot be told
     text = re.sub(r"(?<=\d)\s*%", " percent ", text)
     text = re.sub(
         r"(?<=\d)\s?(?!am\b|pm\b|st\b|nd\b|rd\b|th\b)([a-z]{1,4})\b", lambda m: " " + _UNITS.get(m[1], m[1]), text
     )
     text = re.sub(r"\b(\w*(?:met|lit))res?\b", r"\1ers", text)  # centimetre
     text = re.sub(r"\bper cent\b", "percent", text)
-    text = re.sub(r"(?<=\d)\s*°\s?[cf]?\b", " degrees ", text)
+    text = re.sub(r"(?<=\d)\s*°\s?c\b", " degrees celsius ", text)
+    text = re.sub(r"(?<=\d)\s*°\s?f\b", " degrees fahrenheit ", text)
+    text = re.sub(r"(?<=\d)\s*°", " degrees ", text)
     text = re.sub(r"(?<=[^\W\d_])-(?=[^\W\d_])", " ", text)  # forty-two
     text = re.sub(r"(?<=\d)-(?=[\d^\W_])", " ", text)  # 555-0142
-    pieces = [m for m in _PIECE.finditer(text) if m.group() not in _ARTICLES or _half(m)]
-    return _cents(_clock_phrases(_counted(pieces)))
+    pieces = [m for m in _PIECE.finditer(text) if articles or m.group() not in _ARTICLES or _half(m)]
+    read = _counted(pieces)
+    return _cents(_clock_phrases(read if articles else [t for t in read if t.value not in _ARTICLES]))
 
 
 def _half(match: re.Match[str]) -> bool:
@@ -147,7 +157,8 @@ def _number(value: Fraction, written: str = "") -> Token:
 
 
 def _time(hours: int, minutes: int) -> Token:
-    return Token(TokenKind.time, Fraction((hours * 60 + minutes) % (24 * 60)))
+    half = "pm" if 13 <= hours <= 23 else ""
+    return Token(TokenKind.time, Fraction((hours * 60 + minutes) % (24 * 60)), half)
 
 
 def _counted(pieces: Sequence[re.Match[str]]) -> list[Token]:
@@ -159,16 +170,57 @@ def _counted(pieces: Sequence[re.Match[str]]) -> list[Token]:
     while i < len(pieces):
         run = _run_end(texts, i)
         if run > i:
-            out += [_number(Fraction(n)) for n in _number_words([t for t in texts[i:run] if t != "and"])]
+            found = [_number(Fraction(n)) for n in _number_words([t for t in texts[i:run] if t != "and"])]
+            out += [replace(found[0], apart=_apart(pieces[i])), *found[1:]]
             i = _point(texts, kinds, run, out)
+            i = _ordinal(texts, i, out)
             continue
         out.append(replace(_single(texts[i], str(kinds[i])), apart=_apart(pieces[i])))
         i += 1
-    return _fractions(_signs(out))
+    return _over(_fractions(_signs(_scaled(out))))
+
+
+def _ordinal(texts: Sequence[str], at: int, out: list[Token]) -> int:
+    """Join ``twenty`` and ``first``; return where to go on."""
+    value = _ORDINALS.get(texts[at], 0) if at < len(texts) and texts[at - 1] != "point" else 0
+    last = out[-1].value
+    tens = isinstance(last, Fraction) and last.denominator == 1 and (last % 100 >= 20 or last % 100 == 0)
+    if not (tens and isinstance(last, Fraction) and last % 10 == 0 and 0 < value < 10 and last > 0):
+        return at
+    out[-1] = replace(out[-1], kind=TokenKind.ordinal, value=last + value)
+    return at + 1
+
+
+def _scaled(found: Sequence[Token]) -> list[Token]:
+    """Read ``1.2 million``."""
+    out: list[Token] = []
+    for token in found:
+        scale = _SCALES.get(str(token.value)) if token.kind is TokenKind.word else None
+        if scale and out and out[-1].kind is TokenKind.number:
+            out[-1] = replace(out[-1], value=Fraction(out[-1].value) * scale, written="")
+        else:
+            out.append(token)
+    return out
+
+
+def _over(found: Sequence[Token]) -> list[Token]:
+    """Read ``one over five`` and ``2 1/2``."""
+    out: list[Token] = []
+    for token in found:
+        number = token.kind is TokenKind.number
+        two = len(out) > 1 and out[-1].value == "over" and out[-2].kind is TokenKind.number
+        if number and two and token.value:
+            out[-2:] = [replace(out[-2], value=Fraction(out[-2].value) / Fraction(token.value), written="")]
+        elif number and token.written == "/" and out and out[-1].kind is TokenKind.number and out[-1].written.isdigit():
+            out[-1] = replace(out[-1], value=Fraction(out[-1].value) + Fraction(token.value), written="")
+        else:
+            out.append(token)
+    return [replace(token, written="") if token.written == "/" else token for token in out]
 
 
 def _apart(piece: re.Match[str]) -> bool:
-    return piece.string[: piece.start()].rstrip(" \"'(").endswith((",", ".", "!", "?", ";", ":"))
+    before = re.sub(r"\b(?:a|an|the)\s*$", "", piece.string[: piece.start()])
+    return before.rstrip(" \"'(").endswith((",", ".", "!", "?", ";", ":"))
 
 
 def _single(text: str, kind: str) -> Token:
@@ -176,7 +228,8 @@ def _single(text: str, kind: str) -> Token:
         hours, minutes = map(int, text.split(":"))
         return _time(hours, minutes) if minutes < 60 else _word(text)
     if kind == "fraction":
-        return _number(Fraction(text))
+        value = Fraction(text)
+        return _number(value, "/" if value < 1 else "")
     if kind == "ordinal":
         return Token(TokenKind.ordinal, Fraction(int(text[:-2])))
     if kind == "number":
@@ -253,13 +306,19 @@ def _fractions(found: Sequence[Token]) -> list[Token]:
     out: list[Token] = []
     for token in found:
         part = _PARTS.get(str(token.value)) if token.kind is TokenKind.word else None
-        if token.kind is TokenKind.ordinal and int(token.value) in (3, 5, 6, 8, 10):
+        if token.kind is TokenKind.ordinal and 3 <= int(token.value) <= 20:
             part = int(token.value)
         last = out[-1] if out else None
         over = Fraction(last.value) if part and last and last.kind is TokenKind.number else None
         if part and last is not None and last.value == "a":
             out[-1] = _number(Fraction(1, part))
-        elif part and over is not None and over.denominator == 1 and 0 < over < part:
+        elif (
+            part
+            and over is not None
+            and over.denominator == 1
+            and over > 0
+            and (over < part or token.kind is TokenKind.word)
+        ):
             out[-1] = _number(over / part)
         elif part == 2 and token.value == "half":
             out.append(_number(Fraction(1, 2)))
@@ -269,7 +328,7 @@ def _fractions(found: Sequence[Token]) -> list[Token]:
             continue
         if len(out) > 2 and out[-2].value == "and" and out[-3].kind is TokenKind.number:  # two and a half
             out[-3:] = [_number(Fraction(out[-3].value) + Fraction(out[-1].value))]
-    return [token for token in out if token.value not in _ARTICLES]
+    return out
 
 
 def _clock_phrases(found: Sequence[Token]) -> list[Token]:
@@ -277,7 +336,7 @@ def _clock_phrases(found: Sequence[Token]) -> list[Token]:
     out: list[Token] = []
     i = 0
     while i < len(found):
-        made, used = _clock(found[i : i + 3])
+        made, used = _clock(found[i : i + 5])
         if made is None:
             out.append(found[i])
             i += 1
@@ -291,21 +350,35 @@ def _clock_phrases(found: Sequence[Token]) -> list[Token]:
     return out
 
 
-def _clock(three: Sequence[Token]) -> tuple[Token | None, int]:
-    first = three[0]
-    second = three[1] if len(three) > 1 else None
-    third = three[2] if len(three) > 2 else None
+def _clock(five: Sequence[Token]) -> tuple[Token | None, int]:
+    first, second, third = (*five[:3], None, None)[:3]
+    if first is None:
+        return None, 0
+    if second is not None and third is not None and second.value in ("minute", "minutes") and len(five) > 3:
+        offset, hour = _minutes(first), _hour(five[3])
+        if offset is not None and third.value in ("past", "to", "after", "before") and hour is not None and hour <= 12:
+            later = third.value in ("past", "after")
+            return _time(hour, offset) if later else _time((hour - 1) % 24, 60 - offset), 4
+    if third is not None and second is not None and second.value in ("oh", "o") and len(five) > 3:
+        hour, minutes = _hour(first), _minutes(third)
+        if hour is not None and minutes is not None and minutes < 10 and _part_of_day(five[3:]):
+            return _time(hour, minutes), 3
     if first.value in ("noon", "midday"):
         return Token(TokenKind.time, Fraction(12 * 60), "pm"), 1
     if first.value == "midnight":
         return Token(TokenKind.time, Fraction(0), "am"), 1
     hour = _hour(first)
+    minutes = _minutes(second) if second is not None else None
+    if hour is not None and hour <= 12 and minutes is not None and minutes >= 10 and _part_of_day(five[2:]):
+        return _time(hour, minutes), 2
+    spoken = second is not None and second.value not in ("am", "pm") and _part_of_day(five[1:4]) != ""
+    if hour is not None and 1 <= hour <= 12 and spoken:  # eight in the morning
+        return _time(hour, 0), 1
     if hour is not None and second is not None and second.value == "o'clock":
         return _time(hour, 0), 2
     if hour is not None and second is not None and second.value in ("am", "pm"):
         return _time(hour, 0), 1
     if hour is not None and second is not None and third is not None and third.value in ("am", "pm"):
-        minutes = _minutes(second)
         return (_time(hour, minutes), 2) if minutes is not None else (None, 0)
     if second is not None and third is not None and second.value in ("past", "to", "after", "before"):
         offset, hour = _offset(first), _hour(third)
@@ -351,7 +424,7 @@ def _cents(found: Sequence[Token]) -> list[Token]:
         whole = _HUNDREDTHS.get(str(token.value))
         if whole and out and out[-1].kind is TokenKind.number:
             out[-1] = _number(Fraction(out[-1].value) / 100)
-            out.append(_word(whole))
+            out.append(Token(TokenKind.word, whole, "cents"))
         else:
             out.append(token)
     return out

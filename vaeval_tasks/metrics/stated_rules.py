@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.metrics.backends import Scored
 from vaeval_tasks.metrics.safety_refusals import judge_safety
-from vaeval_tasks.metrics.short_answers import places
+from vaeval_tasks.metrics.spoken_places import places
 from vaeval_tasks.metrics.spoken_text import plain, sentences, tokens
 
 __all__ = ["check_stated_rule", "is_stated_rule", "judge_stated_rules"]
@@ -78,8 +78,10 @@ def _kept(clause: str, answer: str) -> bool:
     held = _HOLDS.fullmatch(clause)
     if held is None:  # checked before
         raise ValueError(clause)
-    said = tokens(answer)
-    where = [places(said, tokens(quoted)) for quoted in _QUOTED.findall(held[2])]
+    quoted = _QUOTED.findall(held[2])
+    articles = not all(tokens(text) for text in quoted)  # 'A' may be a letter that was asked for
+    said = tokens(answer, articles=articles)
+    where = [places(said, tokens(text, articles=articles)) for text in quoted]
     if held[1] == "does not contain":
         return not any(where)
     if " or " in held[2]:

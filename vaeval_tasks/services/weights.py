@@ -22,7 +22,20 @@ from vaeval_tasks.errors import MissingWeightsError, ServiceError, UnknownNameEr
 from vaeval_tasks.files import atomic_path, sha256_file
 from vaeval_tasks.paths import cache_dir
 
-__all__ = ["OFFLINE", "REFERENCE", "HubFile", "WheelWeights", "checked", "here", "offline", "pull_offline", "reference"]
+__all__ = [
+    "OFFLINE",
+    "REFERENCE",
+    "REFERENCE_FOLDERS",
+    "HubFile",
+    "HubFolder",
+    "WheelWeights",
+    "checked",
+    "here",
+    "offline",
+    "pull_offline",
+    "reference",
+    "reference_folder",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +72,18 @@ class HubFile:
     repo: str
     file: str
     sha256: str
+    licence: str
+    about: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubFolder:
+    """Files of one revision of a Hub repository; the revision pins what they hold."""
+
+    name: str
+    repo: str
+    revision: str
+    files: tuple[str, ...]
     licence: str
     about: str
 
@@ -189,6 +214,21 @@ REFERENCE: dict[str, HubFile] = {
 }
 
 
+REFERENCE_FOLDERS: dict[str, HubFolder] = {
+    w.name: w
+    for w in (
+        HubFolder(
+            name="emotion2vec-plus-large",
+            repo="emotion2vec/emotion2vec_plus_large",
+            revision="6c303ba987b86b93193de93e34bb2b077a6bedc4",
+            files=("config.yaml", "tokens.txt", "model.pt"),
+            licence="FunASR-1.1",
+            about="emotion2vec+ large, nine emotions (1.95 GB; FunASR Model Open Source License Agreement 1.1)",
+        ),
+    )
+}
+
+
 def _folder(name: str) -> Path:
     return cache_dir() / "weights" / name
 
@@ -296,6 +336,42 @@ def reference(name: str, *, path: str | Path | None = None) -> Path:
             f"the weights {name!r} could not be fetched from the Hub ({pin.repo}, {pin.file}): "
             f"{str(error).splitlines()[0]} Or {way}."
         ) from error
+
+
+def reference_folder(name: str, *, path: str | Path | None = None, fetch: bool = True) -> Path:
+    """Return the folder of reference weights of several files: an explicit one, else the pinned revision of the Hub.
+
+    Args:
+        name: one of :data:`REFERENCE_FOLDERS`.
+        path: a folder that holds the files.
+        fetch: download what is not in the Hub's cache; False only looks there.
+
+    Raises:
+        UnknownNameError: there are no such weights.
+        MissingWeightsError: a file is missing, or the Hub cannot give it.
+    """
+    if name not in REFERENCE_FOLDERS:
+        raise UnknownNameError("reference weights", name, REFERENCE_FOLDERS)
+    pin = REFERENCE_FOLDERS[name]
+    if path is not None:
+        if lacking := [file for file in pin.files if not (Path(path) / file).is_file()]:
+            raise MissingWeightsError(f"{path}: no {lacking[0]} there (weights {name!r}: {', '.join(pin.files)})")
+        return Path(path)
+    from huggingface_hub import hf_hub_download
+
+    way = f"get them with vaeval weights pull reference --only {name}, or give a folder with {', '.join(pin.files)}"
+    try:
+        found = [
+            hf_hub_download(pin.repo, file, revision=pin.revision, local_files_only=not fetch) for file in pin.files
+        ]
+    except OSError as error:
+        if not fetch:
+            raise MissingWeightsError(f"the weights {name!r} are not in the Hub's cache; {way}") from error
+        raise MissingWeightsError(
+            f"the weights {name!r} could not be fetched from the Hub ({pin.repo}): "
+            f"{str(error).splitlines()[0]} Or {way}."
+        ) from error
+    return Path(found[0]).parent
 
 
 def _right(path: Path, sha256: str) -> bool:
