@@ -15,8 +15,8 @@ import pytest
 from vaeval_tasks.errors import ServiceError
 from vaeval_tasks.models.adapters.cascade import Cascade
 from vaeval_tasks.models.adapters.chat_audio import ChatAudio
+from vaeval_tasks.models.fate import FATES, Consequence, failure
 from vaeval_tasks.models.protocol import Retry
-from vaeval_tasks.models.transport.failure import failure
 from vaeval_tasks.services.http.meaning import HttpMeaning, HttpOutcome
 from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
 
@@ -143,6 +143,7 @@ def test_every_meaning_is_one_error(meaning):
     error = failure(engine("http://h"), "http://h/v1?key=secret", outcome)
     assert isinstance(error, ServiceError) == meaning.for_all
     assert "secret" not in str(error)
-    if meaning.again:
+    assert isinstance(error, ServiceError) or error.status is FATES[meaning].status
+    if FATES[meaning].consequence is Consequence.again:
         assert error.retry == Retry(after_s=5.0)
         assert failure(engine("http://h"), "http://h", outcome, begun=True).retry is None

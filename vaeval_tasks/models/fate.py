@@ -93,9 +93,7 @@ def failure(config: ModelConfig, url: str, outcome: HttpOutcome, *, begun: bool 
     if reason := too_long(outcome, now=time.time()):
         return ServiceError(f"{config.config_id}: {where}: {reason}")
     again = fate.consequence is Consequence.again and not begun
-    return TurnError(
-        fate.status, f"{where}: {outcome.reason}", Retry(after_s=outcome.wait_s or 0.0) if again else None
-    )
+    return TurnError(fate.status, f"{where}: {outcome.reason}", Retry(after_s=outcome.wait_s or 0.0) if again else None)
 
 
 def settings_refused(config: ModelConfig, url: str, outcome: HttpOutcome) -> ServiceError | TurnError:

@@ -338,4 +338,4 @@ def _fill(answer: Answer, given: SpokenAnswer) -> None:
         at = recorder.clock.now()
         if given.first_audio_s is not None and recorder.asked_at is not None:
             at = recorder.asked_at + float(given.first_audio_s)
-        recorder.heard(at, at)
+        recorder.heard_at(at, at)

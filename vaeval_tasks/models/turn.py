@@ -131,7 +131,7 @@ class Answer:
         if spoken:
             began = min(stream.begun_at or 0.0 for stream, _ in spoken)
             heard = [at for stream, clip in spoken if (at := stream.audible_at(clip)) is not None]
-            self.recorder.heard(began, min(heard, default=None))
+            self.recorder.heard_at(began, min(heard, default=None))
 
     def set_aside(self) -> None:
         """Make what counted as final provisional."""
@@ -139,7 +139,7 @@ class Answer:
             stream.final = False
         self.provisional += self.final
         self.final.clear()
-        self.recorder.heard(None, None)
+        self.recorder.heard_at(None, None)
 
     def clip(self, pcm: bytearray) -> Clip | None:
         """Return the samples, or None where there are none."""
@@ -163,16 +163,19 @@ class Answer:
         return self._reply(None, failure.status, reason, retry)
 
     def _status(self, audio: Clip | None) -> tuple[ResponseStatus, str]:
+        status, why = self._judged(audio)
+        return status, "; ".join(filter(None, (why, self.note)))
+
+    def _judged(self, audio: Clip | None) -> tuple[ResponseStatus, str]:
         if audio is None:
-            why = "only provisional audio came" if self.provisional else "no audio came"
-            return ResponseStatus.empty, f"{why}; {self.note}" if self.note else why
+            return ResponseStatus.empty, "only provisional audio came" if self.provisional else "no audio came"
         if audio.silent:
             return ResponseStatus.degenerate, "the audio is silent"
         if audio.seconds >= LONGEST_ANSWER_S:
             return ResponseStatus.degenerate, f"the audio runs to {audio.seconds:.0f} s"
         if self.has_transcript and not self.output_transcript.strip():
             return ResponseStatus.degenerate, "the transcript of the answer is empty"
-        return ResponseStatus.ok, self.note
+        return ResponseStatus.ok, ""
 
     def _reply(self, audio: Clip | None, status: ResponseStatus, error: str, retry: Retry | None = None) -> Reply:
         text, thoughts = self._said()

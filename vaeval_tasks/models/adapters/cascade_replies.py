@@ -33,8 +33,8 @@ ITEMS: dict[str, Use] = {
     "message": Use.use,
     "reasoning": Use.record,
     **dict.fromkeys(
-        "file_search_call function_call function_call_output web_search_call computer_call computer_call_output program "
-        "program_output tool_search_call tool_search_output additional_tools compaction image_generation_call "
+        "file_search_call function_call function_call_output web_search_call computer_call computer_call_output "
+        "program program_output tool_search_call tool_search_output additional_tools compaction image_generation_call "
         "code_interpreter_call local_shell_call local_shell_call_output shell_call shell_call_output apply_patch_call "
         "apply_patch_call_output mcp_call mcp_list_tools mcp_approval_request mcp_approval_response custom_tool_call "
         "custom_tool_call_output".split(),

@@ -103,9 +103,7 @@ async def _read(response: httpx.Response, answer: Answer, config: ModelConfig, *
         else:
             reader.whole(await json_of(response, config=config, answer=answer))
     except ErrorEvent as error:
-        raise error_in_reply(
-            response, error.error, config=config, where="in the stream", begun=answer.begun
-        ) from None
+        raise error_in_reply(response, error.error, config=config, where="in the stream", begun=answer.begun) from None
 
 
 def _files(conversation: Conversation) -> list[Path]:

@@ -231,8 +231,9 @@ def _with_sound(body: dict[str, Any], shown: list[dict[str, Any]]) -> dict[str, 
                 words["audio"] = {**words["audio"], "data": kept["audio"]}
             if "content" in kept:
                 words["content"] = kept["content"]
-            choice = {**choice, part: words}
-        choices.append(choice)
+            choices.append({**choice, part: words})
+        else:
+            choices.append(choice)
     return {**body, "choices": choices}
 
 
@@ -245,8 +246,7 @@ async def events(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     async for piece in pieces:
         lines = (rest + piece).replace(b"\r\n", b"\n").split(b"\n")
         rest = lines.pop()
-        for line in lines:
-            line = line.removesuffix(b"\r")
+        for line in (one.removesuffix(b"\r") for one in lines):
             if line.startswith(b"data:"):
                 data.append(line[5:].removeprefix(b" "))
             elif not line and data:

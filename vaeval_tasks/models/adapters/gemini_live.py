@@ -8,10 +8,10 @@ stands in :mod:`vaeval_tasks.models.adapters.gemini_events`.
 from __future__ import annotations
 
 import base64
+import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-import time
 from typing import Any
 
 import msgspec
@@ -19,7 +19,7 @@ import msgspec
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.models.adapters.gemini_events import GeminiReader, rate_of
 from vaeval_tasks.models.clock import Clock
-from vaeval_tasks.models.fate import failure, settings_refused
+from vaeval_tasks.models.fate import TurnError, failure, settings_refused
 from vaeval_tasks.models.protocol import Conversation, Reply, Turn, TurnRole
 from vaeval_tasks.models.providers import address, secret
 from vaeval_tasks.models.speech_in import (
@@ -37,7 +37,7 @@ from vaeval_tasks.models.transport.record import Message, hide, message
 from vaeval_tasks.models.transport.websocket import ClosedError, Socket, connect
 from vaeval_tasks.models.turn import Answer, Timeouts, alongside, run_turn
 from vaeval_tasks.services.http.meaning import of_error
-from vaeval_tasks.store.schema import ModelConfig
+from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
 
 __all__ = ["GeminiLive", "setup_message"]
 
@@ -161,6 +161,10 @@ async def _set_up(socket: Socket, answer: Answer, setup: dict[str, Any], config:
                 return
     except ClosedError as error:
         raise settings_refused(config, _url(config), error.outcome) from None
+    except TurnError as error:
+        if error.status is ResponseStatus.timeout:
+            raise TurnError(error.status, "setupComplete never came", error.retry) from None
+        raise
 
 
 async def _ask(socket: Socket, answer: Answer, turn: Turn, before: list[dict[str, Any]], sound: Speech) -> None:

@@ -171,7 +171,7 @@ class NovaReader:
             self._answer.add_note("the answer was cut at the length limit")
             self.finish()
         elif meaning is not HttpMeaning.ok:
-            raise self._fail(HttpOutcome(meaning=meaning, reason=f"the answer ended with {stop}"))
+            raise self._fail(HttpOutcome(meaning=meaning, reason=f"the answer was {meaning} ({stop})"))
         elif stop == "END_TURN":
             self.finish()
 

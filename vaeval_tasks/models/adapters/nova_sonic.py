@@ -127,9 +127,7 @@ class NovaSonic:
         if reader.early:
             answer.add_note("answered at a pause inside the prompt first; that answer is kept as provisional")
 
-    async def _speak(
-        self, stream: BedrockStream, answer: Answer, reader: NovaReader, speech: bytes, rate: int
-    ) -> None:
+    async def _speak(self, stream: BedrockStream, answer: Answer, reader: NovaReader, speech: bytes, rate: int) -> None:
         """Send the prompt at the pace it was spoken, then silence until the answer is complete, then say goodbye."""
         pieces = chunks(speech, rate, _FRAME_S)
         silence = bytes(int(rate * _FRAME_S) * 2)

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import msgspec
 
 from vaeval_tasks.models.adapters.uses import Use
-from vaeval_tasks.models.fate import Consequence, Fate, FATES
+from vaeval_tasks.models.fate import FATES, Consequence, Fate
 from vaeval_tasks.models.transport.edge import BadMessageError, fit, keeping
 from vaeval_tasks.models.turn import Answer
 from vaeval_tasks.services.http.meaning import HttpMeaning, HttpOutcome, of_error
@@ -238,11 +238,12 @@ class RealtimeReader:
 
     def fill(self) -> None:
         """Put the words into the answer: those of the final items in order, and what was written beside them."""
-        self._answer.output_transcript = " ".join(t for (i, _), t in sorted(self._words.items()) if t and self._is_final(i))
-        self._answer.text = " ".join(t for (i, _), t in sorted(self._texts.items()) if t and self._is_final(i))
-        self._answer.thoughts = " ".join(
-            t for (i, _), t in sorted(self._texts.items()) if t and not self._is_final(i)
-        )
+        self._answer.output_transcript = self._joined(self._words, final=True)
+        self._answer.text = self._joined(self._texts, final=True)
+        self._answer.thoughts = self._joined(self._texts, final=False)
+
+    def _joined(self, words: dict[tuple[int, int], str], *, final: bool) -> str:
+        return " ".join(text for (index, _), text in sorted(words.items()) if text and self._is_final(index) == final)
 
     def _error(self, error: Any) -> None:
         """Let the session go on after an error that it survives: most are harmless, says the protocol.
@@ -262,10 +263,8 @@ class RealtimeReader:
         self._answer.usage = response.usage or done.usage or {}
         reason = details.reason or "no reason given"
         if response.status == "failed":
-            error = details.error or self.met or reason
-            raise self._fail(
-                error if isinstance(error, HttpOutcome) else of_error(error, now=time.time(), where="the response failed")
-            )
+            told = of_error(details.error or reason, now=time.time(), where="the response failed")
+            raise self._fail(told if details.error or self.met is None else self.met)
         if response.status in ("completed", None):
             return
         meaning = _STATUSES.get((response.status, details.reason)) or _STATUSES.get((response.status, None))

@@ -140,7 +140,10 @@ def read_pcm(data: bytes, rate: int) -> Clip:
     if len(some) >= _JUDGED_FROM:
         rms = float(np.sqrt(np.mean(some**2)))
         if rms > _NOISE_RMS and abs(float(np.mean(some[1:] * some[:-1]))) < _NOISE_CORRELATION * rms**2:
-            raise BadMessageError("the audio is no 16-bit PCM, and no file that is known: as PCM it would be noise")
+            begins = data[:4].hex(" ")
+            raise BadMessageError(
+                f"the audio is no 16-bit PCM, and no file that is known (it begins {begins}): it would be noise"
+            )
     return clip
 
 

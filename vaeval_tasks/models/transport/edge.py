@@ -34,8 +34,8 @@ def read_json(raw: bytes | str) -> Any:
         found = msgspec.json.decode(raw)
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
         raise BadMessageError(f"a message that is not JSON ({error}): {raw[:60]!r}") from None
-    brackets = (b"[", b"{") if isinstance(raw, bytes) else ("[", "{")
-    if sum(raw.count(bracket) for bracket in brackets) > _DEEPEST and _deeper(found, _DEEPEST):  # type: ignore[arg-type]
+    brackets = raw.count(b"[") + raw.count(b"{") if isinstance(raw, bytes) else raw.count("[") + raw.count("{")
+    if brackets > _DEEPEST and _deeper(found, _DEEPEST):
         raise BadMessageError(f"a message that is nested more than {_DEEPEST} levels deep: {raw[:60]!r}")
     if len(raw) > _MOST_DIGITS and _has_long_number(found):
         raise BadMessageError(f"a message with a number of more than {_MOST_DIGITS} digits: {raw[:60]!r}")

@@ -132,9 +132,7 @@ async def json_of(response: httpx.Response, *, config: ModelConfig, answer: Answ
             raise failure(config, str(response.url), outcome, begun=answer.begun) from None
     if (inside := error_inside(body)) is not None:
         answer.recorder.received({"error": shortened(inside)})
-        raise error_in_reply(
-            response, inside, config=config, where="an error inside HTTP 200", begun=answer.begun
-        )
+        raise error_in_reply(response, inside, config=config, where="an error inside HTTP 200", begun=answer.begun)
     if not isinstance(body, dict):
         answer.recorder.received({"unreadable": shortened(body)})
         outcome = HttpOutcome(meaning=HttpMeaning.unreadable, reason="the reply is not an object")

@@ -19,6 +19,7 @@ __all__ = [
     "message",
 ]
 
+
 def audio_stub(data: bytes) -> dict[str, Any]:
     """Return what stands for audio in a log."""
     return {"bytes": len(data), "sha256": sha256_bytes(data)}
@@ -78,7 +79,11 @@ class Recorder:
         """Mark the end of the user's speech as it was sent."""
         self.asked_at, self.pace = self.clock.now(), pace
 
-    def heard(self, first_byte_at: float | None, audible_at: float | None) -> None:
+    def heard(self) -> None:
+        """Mark the whole final answer, where it comes at once."""
+        self.first_byte_at = self.audible_at = self.clock.now()
+
+    def heard_at(self, first_byte_at: float | None, audible_at: float | None) -> None:
         """Set when the final answer began, and when it could be heard; None where it did not."""
         self.first_byte_at, self.audible_at = first_byte_at, audible_at
 

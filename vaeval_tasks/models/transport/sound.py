@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -127,7 +128,7 @@ def join(clips: list[Clip]) -> Clip | None:
         BadMessageError: they differ in rate.
     """
     clips = [clip for clip in clips if len(clip.samples)]
-    for before, after in zip(clips, clips[1:], strict=False):
+    for before, after in pairwise(clips):
         one_rate(before.rate, after.rate)
     if len(clips) < 2:
         return clips[0] if clips else None
