@@ -240,8 +240,8 @@ class ChatFake(Fake):
                 await say({"content": None, "audio": {"data": b64(piece)}})
             await say({"content": None, "audio": {"transcript": "four."}}, "stop")
         elif behaviour in STREAMS:
-            for piece in STREAMS[behaviour](sound):
-                await say({"content": None, "audio": {"data": piece}})
+            for delta in STREAMS[behaviour](sound):
+                await say({"content": None, "audio": {"data": delta}})
             words = "It is\u2028four." if behaviour == "sse_line_separator" else "It is four."
             await say({"content": None, "audio": {"transcript": words}})
             await say({}, "content_filter" if behaviour == "sse_filtered" else "stop")
