@@ -106,9 +106,11 @@ def sound_file(data: bytes) -> str:
 
 
 def _is_text(data: bytes) -> bool:
-    head = data[:64]
-    readable = all(32 <= byte < 127 or byte in b"\t\r\n" for byte in head)
-    return readable and (len(head) >= 32 or head.lstrip()[:1] in (b"{", b"[", b"<"))
+    head = data[:256]
+    if not all(32 <= byte < 127 or byte in b"\t\r\n" for byte in head):
+        return False
+    marked = head.lstrip()[:1] in (b"{", b"[", b"<")
+    return len(set(head)) >= (4 if marked else 8) and (marked or len(head) >= 32)  # a steady sample is few bytes
 
 
 def begins_a_file(data: bytes) -> bool:
