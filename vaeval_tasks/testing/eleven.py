@@ -14,10 +14,11 @@ from vaeval_tasks.testing.server import KEY, Fake, answer_pcm, pieces, sound_fil
 
 WORDS = "What is two plus two?"
 RESPONSES = set(
-    "background context_management conversation include input instructions max_output_tokens max_tool_calls metadata "
-    "model moderation parallel_tool_calls previous_response_id prompt prompt_cache_key prompt_cache_options "
-    "prompt_cache_retention reasoning safety_identifier service_tier store stream stream_options temperature text "
-    "tool_choice tools top_logprobs top_p truncation user".split()
+    "access_programs background background_options context_management conversation image include input "
+    "instructions max_output_tokens max_tool_calls metadata model moderation parallel_tool_calls "
+    "previous_response_id prompt prompt_cache_key prompt_cache_options prompt_cache_retention reasoning "
+    "safety_identifier service_tier store stream stream_options temperature text tool_choice tools "
+    "top_logprobs top_p truncation user".split()
 )
 """What a request of Responses may hold."""
 SOUNDS: dict[str, Callable[[bytes], bytes]] = {

@@ -144,7 +144,8 @@ _WORDS: tuple[tuple[HttpMeaning, frozenset[int | None], re.Pattern[str]], ...] =
             HttpMeaning.quota,
             (None, 403, 429),
             r"exceeded your current quota|(insufficient|out of) (credit|balance|quota|funds)|credit balance is too low"
-            r"|(quota|limit|too many (tokens|requests))\b.*\bper day|limit: 0\b|(quota|credits?|balance)\b.{0,30}\b(exhausted|used up|depleted)",
+            r"|(quota|limit|too many (tokens|requests))\b.*\bper day|limit: 0\b"
+            r"|(quota|credits?|balance)\b.{0,30}\b(exhausted|used up|depleted)",
         ),
         (HttpMeaning.quota, (400,), r"credit balance is too low"),
         (HttpMeaning.busy, (None,), r"rate.?limit|too many requests|resource.?exhausted|overloaded|try again later"),
