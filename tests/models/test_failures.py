@@ -147,3 +147,13 @@ def test_every_meaning_is_one_error(meaning):
     if FATES[meaning].consequence is Consequence.again:
         assert error.retry == Retry(after_s=5.0)
         assert failure(engine("http://h"), "http://h", outcome, begun=True).retry is None
+
+
+@pytest.mark.parametrize("reply", [(200, {"error": f"bad key {KEY}"}, {}), (200, f"<html>{KEY}".encode(), {})])
+def test_a_key_that_the_service_repeats_is_kept_nowhere(reply, ask, short_prompt, monkeypatch):
+    monkeypatch.setenv("VAEVAL_CHAT_API_KEY", KEY)
+    with answering(reply) as url:
+        got = ask(ChatAudio(), engine(url), short_prompt)
+    assert got.status is ResponseStatus.error
+    assert len(got.events) == 2
+    assert KEY not in repr(got)

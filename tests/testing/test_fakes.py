@@ -287,3 +287,20 @@ def test_the_setup_of_gemini_is_what_the_google_package_knows():
 
     known = set(camel(dict.fromkeys(types.LiveClientSetup.model_fields, 1)))
     assert known - {"avatarConfig", "safetySettings", "labels"} <= SETUP, "what Vertex alone takes"
+
+
+def test_a_limit_that_passes_while_only_the_transcript_is_waited_for(serve, ask, config, short_prompt):
+    fake = serve("gemini_live", tls=False)
+    fake.behave("playback")
+    fake.lose("serverContent.outputTranscription")
+    reply = ask(GeminiLive(), config(GEMINI, timeouts={"turn": 1.0}), short_prompt)
+    assert reply.audio.pcm16() == fake.answer(fake.sessions[-1]["audio"], "Zephyr", "HIGH")
+    assert (reply.status, reply.error) == (ResponseStatus.degenerate, "the transcript of the answer is empty")
+    assert reply.total_s < 1.0
+
+
+def test_a_transcript_at_the_pace_of_speech_is_waited_for(serve, ask, config, short_prompt):
+    fake = serve("gemini_live", tls=False)
+    fake.behave("slow_transcript")
+    reply = ask(GeminiLive(), config(GEMINI), short_prompt, clock=Clock(10))
+    assert (reply.status, reply.text) == (ResponseStatus.ok, "one two three four")

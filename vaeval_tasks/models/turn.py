@@ -262,9 +262,13 @@ async def run_turn(
     """
     answer = Answer(recorder=Recorder(clock), rate=rate)
     try:
-        async with clock.timeout(timeouts.turn):
-            await talk(answer)
-        return answer.finish()
+        try:
+            async with clock.timeout(timeouts.turn):
+                await talk(answer)
+        except TimeoutError:
+            if answer.recorder.ended_at is None:
+                raise
+        return answer.finish()  # where the audio had ended, only its transcript was waited for
     except TurnError as error:
         failure = error
     except BadMessageError as error:

@@ -232,6 +232,15 @@ class GeminiSession:
         await self.say({"serverContent": {"generationComplete": True}})
         await asyncio.sleep(3600)
 
+    async def _slow_transcript(self) -> None:
+        """The words come as they would be played, long after the sound."""
+        await self.sound(self.answer())
+        await self.say({"serverContent": {"generationComplete": True}})
+        for word in ("one ", "two ", "three ", "four"):
+            await asyncio.sleep(0.12)
+            await self.say({"serverContent": {"outputTranscription": {"text": word}}})
+        await asyncio.sleep(3600)
+
     async def _plain_thoughts(self) -> None:
         """Reasoning that does not say that it is."""
         thought = {"text": "**Analysing the request** I need to add."}

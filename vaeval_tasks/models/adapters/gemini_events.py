@@ -70,6 +70,8 @@ _LINGER_S = 2.0
 """How long to wait for a transcript, or for more, once the audio was made."""
 _LINGER_FOR_THE_REST_S = 1.0
 """How long to wait for the rest of a transcript that does not say that it is finished."""
+_LONGEST_LINGER_S = 60.0
+"""How long to wait at most for a transcript that comes at the pace of speech."""
 _LINGER_AFTER_NOTHING_S = 3.0
 """How long to wait after an empty turn: an answer may still follow (googleapis/python-genai#2117)."""
 
@@ -130,6 +132,7 @@ class GeminiReader:
     def __init__(self, answer: Answer, fail: Callable[[HttpOutcome], Exception], *, transcribed: bool) -> None:
         self._answer, self._fail, self._transcribed = answer, fail, transcribed
         self._until: float | None = None
+        self._ended = 0.0
         self._turn = 0
         self._finished = False
         self._complete = False
@@ -184,10 +187,16 @@ class GeminiReader:
         if content.output_transcription is not None:
             self._answer.output_transcript += content.output_transcription.text or ""
             self._finished = bool(content.output_transcription.finished)
+            if self._until is not None and content.output_transcription.text and not self._finished:
+                # it comes at the pace the answer would be played: its rest is waited for, though not for ever
+                now = self._answer.recorder.clock.now()
+                self._until = max(self._until, min(now + _LINGER_S, self._ended + _LONGEST_LINGER_S))
 
     def _linger(self, seconds: float) -> None:
-        until = self._answer.recorder.clock.now() + seconds
-        self._until = until if self._until is None else min(self._until, until)
+        now = self._answer.recorder.clock.now()
+        if self._until is None:
+            self._ended = now
+        self._until = now + seconds if self._until is None else min(self._until, now + seconds)
 
     def _end(self, content: _Content) -> None:
         """Take the end of a turn, which may not be the end of the answer."""

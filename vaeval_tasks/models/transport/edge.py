@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -30,6 +31,7 @@ def read_json(raw: bytes | str) -> Any:
     Raises:
         BadMessageError: it is none, or nested too deep.
     """
+    raw = raw.removeprefix(codecs.BOM_UTF8) if isinstance(raw, bytes) else raw.removeprefix("\ufeff")
     try:
         found = msgspec.json.decode(raw)
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:

@@ -12,7 +12,7 @@ from vaeval_tasks.models.fate import failure, unreachable
 from vaeval_tasks.models.transport.edge import BadMessageError, read_json, shortened
 from vaeval_tasks.models.turn import Answer, Timeouts
 from vaeval_tasks.services.http.meaning import HttpMeaning, HttpOutcome, error_inside, json_body, of_error, of_response
-from vaeval_tasks.services.http.secrets import keys_of, trust
+from vaeval_tasks.services.http.secrets import keys_of, one_line, trust
 from vaeval_tasks.store.schema import ModelConfig
 
 if TYPE_CHECKING:
@@ -81,6 +81,7 @@ class Http:
         """
         import httpx
 
+        answer.recorder.keys = keys_of(headers)
         limits = httpx.Timeout(timeouts.first_audio, connect=timeouts.connect)
 
         async def trace(event: str, _: Any) -> None:
@@ -127,8 +128,10 @@ async def json_of(response: httpx.Response, *, config: ModelConfig, answer: Answ
     except BadMessageError as error:
         body = json_body(raw.decode("utf-8", "replace"))  # an event stream that nobody asked for may hold an error
         if error_inside(body) is None:
+            keys = keys_of(response.request.headers)
             answer.recorder.received({"unreadable": shortened(repr(raw[:2000]))})
-            outcome = HttpOutcome(meaning=HttpMeaning.unreadable, reason=f"the reply is not JSON ({error})")
+            said = one_line(f"the reply is not JSON ({error})", *keys)
+            outcome = HttpOutcome(meaning=HttpMeaning.unreadable, reason=said)
             raise failure(config, str(response.url), outcome, begun=answer.begun) from None
     if (inside := error_inside(body)) is not None:
         answer.recorder.received({"error": shortened(inside)})

@@ -9,6 +9,7 @@ from typing import Any
 from vaeval_tasks.files import sha256_bytes
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.transport.encoded import decode_base64
+from vaeval_tasks.services.http.secrets import scrub
 from vaeval_tasks.store.schema import SpeechPace
 
 __all__ = [
@@ -65,6 +66,8 @@ class Recorder:
         self.first_byte_at: float | None = None
         self.audible_at: float | None = None
         self.ended_at: float | None = None
+        self.keys: tuple[str, ...] = ()
+        """What was sent and must not be kept."""
         self._start = clock.now()
 
     def sent(self, message: dict[str, Any]) -> None:
@@ -73,6 +76,8 @@ class Recorder:
 
     def received(self, message: dict[str, Any]) -> None:
         """Keep a message from the provider; where it has audio, that is ``bytes`` already."""
+        if self.keys and not message.keys().isdisjoint(("error", "unreadable")):  # services repeat a key they refuse
+            message = json.loads(scrub(json.dumps(message, default=str), *self.keys))
         self._keep("received", message)
 
     def asked(self, pace: SpeechPace = SpeechPace.whole) -> None:

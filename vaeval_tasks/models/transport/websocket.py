@@ -18,7 +18,7 @@ from vaeval_tasks.models.transport.edge import BadMessageError, read_object, sho
 from vaeval_tasks.models.transport.record import Message
 from vaeval_tasks.models.turn import Answer, Timeouts
 from vaeval_tasks.services.http.meaning import HttpOutcome, of_close, of_response
-from vaeval_tasks.services.http.secrets import keys_of, trust
+from vaeval_tasks.services.http.secrets import keys_of, one_line, trust
 from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
 
 if TYPE_CHECKING:
@@ -89,9 +89,9 @@ class Socket:
             raise self._closed(error) from None
         try:
             return read_object(raw)
-        except BadMessageError:
+        except BadMessageError as error:
             self._answer.recorder.received({"unreadable": shortened(repr(raw[:2000]))})
-            raise
+            raise BadMessageError(one_line(str(error), *self._keys)) from None
 
     async def close(self) -> None:
         """End the session."""
@@ -135,6 +135,7 @@ async def connect(
         ServiceError: nobody is there (``retry`` is set), or the key, model or address is refused.
         TurnError: the service is overloaded, or closed the session before the turn had ended.
     """
+    answer.recorder.keys = keys_of(headers)
     socket = Socket(await _dial(url, headers, config, timeouts), answer, timeouts, keys_of(headers))
     try:
         yield socket

@@ -100,7 +100,8 @@ METRICS = (
     _m(
         "latency_s", 110, lambda response, _: _or(response.first_audio_s, "not recorded"),
         label="Latency (s)", unit="s", direction=Direction.less,
-        about="seconds from the end of the user's speech as it was sent to the first audible sample",
+        about="seconds from the end of the user's speech as it was sent to the first audible sample; "
+        "compares only where speech_pace agrees",
     ),
     _m(
         "total_s", 120, lambda response, _: _or(response.total_s, "not recorded"),
