@@ -304,3 +304,12 @@ def test_a_transcript_at_the_pace_of_speech_is_waited_for(serve, ask, config, sh
     fake.behave("slow_transcript")
     reply = ask(GeminiLive(), config(GEMINI), short_prompt, clock=Clock(10))
     assert (reply.status, reply.text) == (ResponseStatus.ok, "one two three four")
+
+
+def test_a_text_frame_that_is_no_text_is_kept(serve, ask, config, short_prompt):
+    fake = serve("openai_realtime", tls=False)
+    fake.instead("response.done", b"\xff\xfe{}")
+    reply = ask(OpenAIRealtime(), config(OPENAI), short_prompt)
+    assert reply.status is ResponseStatus.error
+    assert "not JSON" in reply.error
+    assert "unreadable" in reply.events[-1]["message"]

@@ -242,17 +242,24 @@ async def events(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
     A text may hold characters that end a line elsewhere, so the bytes are cut and not the text.
     """
-    rest, data = b"", []
+    rest, name, data = b"", b"", list[bytes]()
     async for piece in pieces:
         lines = (rest + piece).replace(b"\r\n", b"\n").split(b"\n")
         rest = lines.pop()
         for line in (one.removesuffix(b"\r") for one in lines):
             if line.startswith(b"data:"):
                 data.append(line[5:].removeprefix(b" "))
+            elif line.startswith(b"event:"):
+                name = line[6:].strip()
             elif not line and data:
-                yield b"\n".join(data)
-                data = []
+                yield _of_event(name, b"\n".join(data))
+                name, data = b"", []
     if rest.startswith(b"data:"):
         data.append(rest[5:].removeprefix(b" ").removesuffix(b"\r"))
     if data:
-        yield b"\n".join(data)
+        yield _of_event(name, b"\n".join(data))
+
+
+def _of_event(name: bytes, data: bytes) -> bytes:
+    """Return the data of an event; of one that is called an error, as an error."""
+    return b'{"error": ' + data + b"}" if name == b"error" and b'"error"' not in data else data

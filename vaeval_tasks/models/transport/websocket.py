@@ -79,7 +79,7 @@ class Socket:
         """
         try:
             with self._alarm.within(self._clock.on_the_wall(self._patience() if within is None else within)):
-                raw = await self._socket.recv()
+                raw = await self._socket.recv(decode=False)
         except TimeoutError:
             if within is not None:
                 return None

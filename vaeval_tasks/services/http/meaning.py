@@ -217,6 +217,8 @@ def error_inside(body: Any) -> Any:
         return body
     if isinstance(body.get("detail"), dict) and "status" in body["detail"]:
         return body["detail"]
+    if isinstance(body.get("code"), str) and isinstance(body.get("message"), str) and "choices" not in body:
+        return body  # DashScope
     for choice in body["choices"] if isinstance(body.get("choices"), list) else ():
         if isinstance(choice, dict) and (choice.get("error") or choice.get("finish_reason") == "error"):
             return choice.get("error") or "the answer ended with an error"
