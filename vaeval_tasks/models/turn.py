@@ -15,7 +15,7 @@ from vaeval_tasks.models.protocol import Reply, Retry
 from vaeval_tasks.models.said import split_thoughts
 from vaeval_tasks.models.transport.edge import BadMessageError
 from vaeval_tasks.models.transport.record import Recorder
-from vaeval_tasks.models.transport.sound import SoundStream, join
+from vaeval_tasks.models.transport.sound_stream import SoundStream, join
 from vaeval_tasks.services.http.meaning import HttpMeaning
 from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
 
