@@ -135,7 +135,7 @@ def test_through_a_real_connection_none_hangs(provider, serve, ask, config, shor
             reply = error
         check(reply)
         seen += isinstance(reply, ServiceError) or reply.status is not ResponseStatus.ok
-        del fake._instead[name_]
+        fake.restore()
     assert seen
     assert ask(adapter(), asked, short_prompt, clock=clock).status is ResponseStatus.ok, "the service is as before"
 

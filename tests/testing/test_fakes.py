@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from vaeval_tasks.errors import ServiceError
+from vaeval_tasks.models.adapters.chat_audio import ChatAudio
 from vaeval_tasks.models.adapters.gemini_live import GeminiLive
 from vaeval_tasks.models.adapters.nova_sonic import NovaSonic
 from vaeval_tasks.models.adapters.openai_realtime import OpenAIRealtime
@@ -14,7 +16,7 @@ from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.protocol import Turn
 from vaeval_tasks.models.transport.bedrock_stream import BedrockStream, StreamError
 from vaeval_tasks.models.transport.sigv4 import Credentials
-from vaeval_tasks.store.schema import ResponseStatus
+from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
 from vaeval_tasks.testing.bedrock import ACCESS_KEY
 from vaeval_tasks.testing.server import KEY, answer_pcm
 
@@ -313,3 +315,10 @@ def test_a_text_frame_that_is_no_text_is_kept(serve, ask, config, short_prompt):
     assert reply.status is ResponseStatus.error
     assert "not JSON" in reply.error
     assert "unreadable" in reply.events[-1]["message"]
+
+
+def test_a_wait_of_a_day_is_said_and_not_slept(serve, ask, short_prompt):
+    serve("chat_audio", tls=False).behave("wait_a_day")
+    asked = ModelConfig(model="m", provider="chat_audio", params={"model": "gpt-audio"})
+    with pytest.raises(ServiceError, match="the server asks to wait 24 h"):
+        ask(ChatAudio(), asked, short_prompt)

@@ -115,6 +115,7 @@ class ChatFake(Fake):
             "http_503",
             "quota",
             "error_200",
+            "wait_a_day",
             "quota_200",
             "think",
             "choices_null",
@@ -173,6 +174,9 @@ class ChatFake(Fake):
         if behaviour in ("quota", "quota_200"):
             error = {"code": "insufficient_quota", "message": "You exceeded your current quota"}
             return web.json_response({"error": error}, status=429 if behaviour == "quota" else 200)
+        if behaviour == "wait_a_day":
+            error = {"message": "the daily limit is reached"}
+            return web.json_response({"error": error}, status=429, headers={"Retry-After": "86400"})
         if behaviour == "error_200":
             return web.json_response({"error": {"code": 503, "message": "the provider behind it is down"}})
         if behaviour.startswith("http_"):

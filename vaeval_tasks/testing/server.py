@@ -148,6 +148,11 @@ class Fake:
         """Send something, as :meth:`instead` does, before an event."""
         self._before[name] = contents
 
+    def restore(self) -> None:
+        """Lose, hold, replace and add nothing any more."""
+        for changes in (self._lost, self._held, self._instead, self._before):
+            changes.clear()
+
     async def deliver(self, names: Iterable[str], message: Any, send: Callable[[Any], Awaitable[None]]) -> None:
         """Send a message as it is to be sent by what was set for any of its names."""
         names = set(names)
