@@ -246,3 +246,14 @@ def test_the_fake_answers_by_itself_when_turn_detection_is_left_on(serve, ask, c
 )
 def test_differences(asked, got, found):
     assert [line.split(":")[0] for line in differences(asked, got)] == found
+
+
+def test_words_that_come_twice_are_one_transcript():
+    """Once as deltas, once in the finished item, at another place among its parts."""
+    from models.turns import realtime, replay_all
+
+    turn = realtime()
+    turn[6]["item"]["content"].insert(0, {"type": "text", "text": "Four."})
+    turn[7]["response"]["output"] = [turn[6]["item"]]
+    (reply,) = replay_all("realtime", [[json.dumps(event).encode() for event in turn]])
+    assert (reply.status, reply.text) == (ResponseStatus.ok, "Four.")

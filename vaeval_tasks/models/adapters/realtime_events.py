@@ -158,6 +158,7 @@ class RealtimeReader:
         self._phases: dict[int, str] = {}
         self._words: dict[tuple[int, int], str] = {}
         self._texts: dict[tuple[int, int], str] = {}
+        self._told: dict[int, str] = {}  # by item, what its finished form says
         self._responding = False
         self.met: HttpOutcome | None = None
         """An error that the session survived: the reason, if the answer does not come."""
@@ -218,15 +219,14 @@ class RealtimeReader:
         return self._phases.get(index, "") != "commentary"
 
     def _item(self, index: int, item: _Item) -> None:
-        """Take an item's phase, and its transcript where no event had one."""
+        """Take an item's phase, and its transcript for where no event had one."""
         if item.phase:
             self._phases[index] = item.phase
             for place, stream in self._answer.streams.items():
                 if place[0] == index:
                     stream.final = self._is_final(index)
-        for number, part in enumerate(item.content or []):
-            if part.transcript and not self._words.get((index, number)):
-                self._words[index, number] = part.transcript
+        if told := " ".join(part.transcript for part in item.content or [] if part.transcript):
+            self._told[index] = told
 
     def _add(self, words: dict[tuple[int, int], str], said: _Words) -> None:
         place = (said.output_index, said.content_index)
@@ -238,6 +238,8 @@ class RealtimeReader:
 
     def fill(self) -> None:
         """Put the words into the answer: those of the final items in order, and what was written beside them."""
+        heard = {index for (index, _), text in self._words.items() if text}
+        self._words |= {(index, 0): told for index, told in self._told.items() if index not in heard}
         self._answer.output_transcript = self._joined(self._words, final=True)
         self._answer.text = self._joined(self._texts, final=True)
         self._answer.thoughts = self._joined(self._texts, final=False)
