@@ -17,7 +17,8 @@ __all__ = ["BadMessageError", "fit", "keeping", "read_json", "read_object", "sho
 T = TypeVar("T")
 _DEEPEST = 100
 """Levels of nesting; what is deeper cannot be written down again."""
-_MOST_DIGITS = 4000
+_LARGEST_BITS = 12_000
+"""Python writes integers of up to 4300 digits."""
 _LONGEST_TEXT = 500
 
 
@@ -36,11 +37,8 @@ def read_json(raw: bytes | str) -> Any:
         found = msgspec.json.decode(raw)
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
         raise BadMessageError(f"a message that is not JSON ({error}): {raw[:60]!r}") from None
-    brackets = raw.count(b"[") + raw.count(b"{") if isinstance(raw, bytes) else raw.count("[") + raw.count("{")
-    if brackets > _DEEPEST and _deeper(found, _DEEPEST):
-        raise BadMessageError(f"a message that is nested more than {_DEEPEST} levels deep: {raw[:60]!r}")
-    if len(raw) > _MOST_DIGITS and _has_long_number(found):
-        raise BadMessageError(f"a message with a number of more than {_MOST_DIGITS} digits: {raw[:60]!r}")
+    if why := _cannot_be_kept(found):
+        raise BadMessageError(f"a message {why}: {raw[:60]!r}")
     return found
 
 
@@ -52,16 +50,21 @@ def read_object(raw: bytes | str) -> dict[str, Any]:
     return found
 
 
-def _deeper(value: Any, levels: int) -> bool:
-    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return any(levels == 0 or _deeper(one, levels - 1) for one in inside)
-
-
-def _has_long_number(value: Any) -> bool:
-    if isinstance(value, int):
-        return value.bit_length() > _MOST_DIGITS * 3
-    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return any(_has_long_number(one) for one in inside)
+def _cannot_be_kept(message: Any) -> str:
+    """Return why a message could be read but not written down again, "" where it could."""
+    inside: list[tuple[Any, int]] = [(message, 0)]
+    while inside:
+        value, depth = inside.pop()
+        if isinstance(value, str):
+            continue
+        if isinstance(value, dict | list):
+            if depth >= _DEEPEST:
+                return f"that is nested more than {_DEEPEST} levels deep"
+            depth += 1
+            inside.extend((one, depth) for one in (value.values() if isinstance(value, dict) else value))
+        elif isinstance(value, int) and value.bit_length() > _LARGEST_BITS:
+            return "with a number that is too long"
+    return ""
 
 
 def fit(message: Any, kind: type[T], what: str) -> T:
