@@ -31,7 +31,7 @@ import pandas, pyarrow.parquet, scipy.signal, soundfile, tqdm
 import vaeval_tasks.cli.generate, vaeval_tasks.models.adapters.chat_audio
 from vaeval_tasks.cli import main
 from vaeval_tasks.models.configs import published
-from vaeval_tasks.models.transport.websocket import trust
+from vaeval_tasks.services.http.secrets import trust
 published(), trust()
 print("ready", flush=True)
 for line in sys.stdin:

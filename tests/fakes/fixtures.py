@@ -20,8 +20,9 @@ from vaeval_tasks.testing.bedrock import ACCESS_KEY, BedrockFake
 from vaeval_tasks.testing.chat import ChatFake
 from vaeval_tasks.testing.eleven import CascadeFake
 from vaeval_tasks.testing.gemini import GeminiFake
-from vaeval_tasks.testing.realtime import RealtimeFake, XaiFake
+from vaeval_tasks.testing.realtime import RealtimeFake
 from vaeval_tasks.testing.server import KEY, Authority, Fake
+from vaeval_tasks.testing.xai import XaiFake
 
 FAKES = {
     "openai_realtime": (RealtimeFake, "VAEVAL_OPENAI_URL"),

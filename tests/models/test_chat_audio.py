@@ -13,11 +13,12 @@ from vaeval_tasks.asking.kept import exchange_line
 from vaeval_tasks.audio import Clip, read_audio, wav_bytes, write_wav
 from vaeval_tasks.errors import InputError, ServiceError, UnknownNameError
 from vaeval_tasks.models.adapters.chat_audio import ChatAudio
-from vaeval_tasks.models.adapters.chat_reply import add_sound, read_completion
+from vaeval_tasks.models.adapters.chat_reply import ChatReader
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.protocol import Retry, Turn
+from vaeval_tasks.models.transport.edge import BadMessageError
 from vaeval_tasks.models.transport.record import Recorder
-from vaeval_tasks.models.turn import Answer, TurnError
+from vaeval_tasks.models.turn import Answer
 from vaeval_tasks.store.schema import ModelConfig, Response, ResponseStatus
 from vaeval_tasks.testing.chat import wav_of
 from vaeval_tasks.testing.server import KEY
@@ -181,30 +182,34 @@ def test_sound_in_any_pieces_is_the_same_sound(sizes, as_files):
     for size in sizes:
         piece = data[at : at + 2 * size]
         if as_files:
-            add_sound(answer, wav_of(piece))
+            answer.hear(wav_of(piece))
         else:  # raw PCM may be cut anywhere, also inside a sample
-            add_sound(answer, piece[:1])
-            add_sound(answer, piece[1:])
+            answer.hear(piece[:1])
+            answer.hear(piece[1:])
         at += 2 * size
+    answer.settle()
     assert bytes(answer.final) == data
 
 
 def test_a_change_of_rate_is_an_error(make_speech):
     answer = fresh()
-    add_sound(answer, wav_bytes(make_speech(0.1, 24000)))
-    with pytest.raises(TurnError, match="from 24000 to 16000"):
-        add_sound(answer, wav_bytes(make_speech(0.1, 16000)))
+    answer.hear(wav_bytes(make_speech(0.1, 24000)))
+    answer.hear(wav_bytes(make_speech(0.1, 16000)))
+    with pytest.raises(BadMessageError, match="from 24000 to 16000"):
+        answer.settle()
 
 
 def test_a_broken_file_is_an_error():
-    with pytest.raises(TurnError, match="cannot be read"):
-        add_sound(fresh(), b"RIFF1234")
+    answer = fresh()
+    answer.hear(b"RIFF1234")
+    with pytest.raises(BadMessageError, match="of no sound"):
+        answer.settle()
 
 
 def test_the_rate_of_a_file_is_kept(make_speech):
     answer = fresh()
     data = base64.b64encode(wav_bytes(make_speech(0.2, 22050))).decode()
-    read_completion({"choices": [{"message": {"audio": {"data": data}}}]}, answer)
+    ChatReader(answer, RuntimeError).whole({"choices": [{"message": {"audio": {"data": data}}}]})
     assert answer.finish().audio.rate == 22050
 
 

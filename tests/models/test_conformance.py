@@ -11,7 +11,7 @@ import pytest
 from vaeval_tasks.models.configs import published
 from vaeval_tasks.models.transport.eventstream import FrameReader, date_header, encode, encode_headers
 from vaeval_tasks.models.transport.sigv4 import STREAMING, Credentials, event_signature, request_signature, scope, stamp
-from vaeval_tasks.testing.bedrock import frame, unframe
+from vaeval_tasks.testing.aws import frame, unframe
 from vaeval_tasks.testing.server import KEY, answer_pcm
 
 SPEECH = answer_pcm("a prompt", seconds=0.5)

@@ -15,8 +15,8 @@ import pytest
 from vaeval_tasks.errors import ServiceError
 from vaeval_tasks.models.adapters.cascade import Cascade
 from vaeval_tasks.models.adapters.chat_audio import ChatAudio
+from vaeval_tasks.models.fate import FATES, Consequence, failure
 from vaeval_tasks.models.protocol import Retry
-from vaeval_tasks.models.transport.failure import failure
 from vaeval_tasks.services.http.meaning import HttpMeaning, HttpOutcome
 from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
 
@@ -65,6 +65,12 @@ def sse(content: Any) -> tuple[int, bytes, dict[str, str]]:
 
 CREDITS = {"error": {"code": 402, "message": "Insufficient credits"}}
 LOADING = {"error": "model is loading"}
+ARREARS = {"code": "Arrearage", "message": "Access denied, please make sure your account is in good standing."}
+
+
+def error_event(content: Any) -> tuple[int, bytes, dict[str, str]]:
+    data = b"id: 1\r\nevent: error\r\ndata: " + json.dumps(content).encode() + b"\r\n\r\n"
+    return 200, data, {"Content-Type": "text/event-stream;charset=UTF-8"}
 
 
 @pytest.mark.parametrize(
@@ -74,6 +80,9 @@ LOADING = {"error": "model is loading"}
         ((402, CREDITS, {}), False, "the quota is used up.*HTTP 402"),
         (sse(CREDITS), True, "the quota is used up.*in the stream .402"),
         ((200, b"data: " + json.dumps(CREDITS).encode(), {}), False, "the quota is used up"),
+        ((200, ARREARS, {}), False, "the quota is used up.*Access denied"),
+        (sse(ARREARS), True, "the quota is used up.*in the stream"),
+        (error_event(ARREARS), True, "the quota is used up.*in the stream"),
         ((429, {"error": {"message": "daily"}}, {"Retry-After": "86400"}), False, "the server asks to wait 24 h"),
         ((503, b"maintenance", {"Retry-After": "3600"}), False, "the server asks to wait 60 min.*run the same command"),
         (
@@ -97,6 +106,8 @@ def test_what_every_prompt_would_meet_stops_the_configuration(reply, stream, why
     [
         ((200, LOADING, {}), False, ResponseStatus.error, Retry()),
         (sse(LOADING), True, ResponseStatus.error, Retry()),
+        (error_event({"message": "the worker broke"}), True, ResponseStatus.error, Retry()),
+        (error_event("the worker broke"), True, ResponseStatus.error, Retry()),
         ((200, b"<html>", {}), False, ResponseStatus.error, Retry()),
         ((200, [1], {}), False, ResponseStatus.error, Retry()),
         (
@@ -143,6 +154,17 @@ def test_every_meaning_is_one_error(meaning):
     error = failure(engine("http://h"), "http://h/v1?key=secret", outcome)
     assert isinstance(error, ServiceError) == meaning.for_all
     assert "secret" not in str(error)
-    if meaning.again:
+    assert isinstance(error, ServiceError) or error.status is FATES[meaning].status
+    if FATES[meaning].consequence is Consequence.again:
         assert error.retry == Retry(after_s=5.0)
         assert failure(engine("http://h"), "http://h", outcome, begun=True).retry is None
+
+
+@pytest.mark.parametrize("reply", [(200, {"error": f"bad key {KEY}"}, {}), (200, f"<html>{KEY}".encode(), {})])
+def test_a_key_that_the_service_repeats_is_kept_nowhere(reply, ask, short_prompt, monkeypatch):
+    monkeypatch.setenv("VAEVAL_CHAT_API_KEY", KEY)
+    with answering(reply) as url:
+        got = ask(ChatAudio(), engine(url), short_prompt)
+    assert got.status is ResponseStatus.error
+    assert len(got.events) == 2
+    assert KEY not in repr(got)

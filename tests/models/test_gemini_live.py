@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from vaeval_tasks.errors import ServiceError
-from vaeval_tasks.models.adapters.gemini_live import GeminiLive, rate_of
+from vaeval_tasks.models.adapters.gemini_events import rate_of
+from vaeval_tasks.models.adapters.gemini_live import GeminiLive
 from vaeval_tasks.models.protocol import Retry, Turn
 from vaeval_tasks.store.schema import ResponseStatus
 from vaeval_tasks.testing.server import answer_pcm
@@ -72,7 +73,7 @@ def test_each_failure_has_its_status(behaviour, status, why, retry, serve, ask, 
 def test_a_refused_setup_is_one_clear_line(change, why, serve, ask, config, short_prompt):
     serve("gemini_live")
     params = {**config(NAME).params, **change}
-    with pytest.raises(ServiceError, match=f"refused the setup.*{why}"):
+    with pytest.raises(ServiceError, match=f"refused.*{why}"):
         ask(GeminiLive(), config(NAME, params=params), short_prompt)
 
 

@@ -16,7 +16,9 @@ from vaeval_tasks.errors import InputError, ServiceError
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.protocol import Conversation, Reply, Turn
 from vaeval_tasks.models.speech_in import chunks, image_type, pcm, question
-from vaeval_tasks.models.transport.record import BadAudioError, Recorder, decode_base64, hide
+from vaeval_tasks.models.transport.edge import BadMessageError
+from vaeval_tasks.models.transport.encoded import Base64Pieces, decode_base64
+from vaeval_tasks.models.transport.record import Recorder, hide
 from vaeval_tasks.models.turn import Answer, Timeouts, TurnError, alongside, run_turn
 from vaeval_tasks.store.schema import ResponseStatus
 
@@ -35,11 +37,34 @@ def test_base64_in_both_alphabets(data):
     assert decode_base64(base64.urlsafe_b64encode(data).decode()) == data
 
 
-@pytest.mark.parametrize("text", ["abc", "****", {"a": 1}, "ä"])
+@pytest.mark.parametrize("text", ["abcde", "abd", "****", "AA==AA", "ä", "data:audio/wav;base64"])
 def test_audio_that_is_not_base64_is_an_error(text):
-    with pytest.raises(BadAudioError):
+    with pytest.raises(BadMessageError):
         decode_base64(text)
-    assert decode_base64(None) == decode_base64("") == b""
+    assert decode_base64("") == b""
+
+
+@given(st.binary(min_size=1, max_size=200), st.integers(1, 90))
+def test_base64_in_every_form_of_writing(data, width):
+    plain = base64.b64encode(data).decode()
+    lines = "\r\n".join(plain[i : i + width] for i in range(0, len(plain), width))
+    for text in (lines, plain.rstrip("="), f"data:audio/wav;rate=8000;base64,{plain}", f" {plain}\n"):
+        assert decode_base64(text) == data
+
+
+@given(st.lists(st.binary(min_size=1, max_size=50), min_size=1, max_size=8))
+def test_deltas_that_lack_their_padding(pieces):
+    stream = Base64Pieces()
+    got = b"".join(stream.feed(base64.b64encode(piece).decode().rstrip("=")) for piece in pieces)
+    assert got + stream.rest() == b"".join(pieces)
+
+
+@given(st.binary(min_size=300, max_size=900), st.integers(1, 30))
+def test_one_text_cut_into_deltas_anywhere(data, size):
+    text = base64.b64encode(data).decode()
+    stream = Base64Pieces()
+    got = b"".join(stream.feed(text[i : i + size]) for i in range(0, len(text), size))
+    assert got + stream.rest() == data
 
 
 def test_hidden_audio_leaves_the_message_alone():

@@ -57,6 +57,8 @@ def keep_sounds(run: RunDir, response: Response, reply: Reply, *, name: str, ran
         output_transcript=reply.output_transcript,
         thoughts=reply.thoughts,
         first_audio_s=reply.first_audio_s,
+        first_byte_s=reply.first_byte_s,
+        speech_pace=reply.speech_pace,
         total_s=reply.total_s,
         error=reply.error,
         usage=reply.usage,

@@ -334,6 +334,8 @@ def _fill(answer: Answer, given: SpokenAnswer) -> None:
         sound = sound.astype("<i2").tobytes() if sound.dtype.kind == "i" else Clip(sound, answer.rate).pcm16()
     answer.final += sound or b""
     if answer.final:
-        answer.recorder.heard()
-        if given.first_audio_s is not None and answer.recorder.asked_at is not None:
-            answer.recorder.heard_at = answer.recorder.asked_at + float(given.first_audio_s)
+        recorder = answer.recorder
+        at = recorder.clock.now()
+        if given.first_audio_s is not None and recorder.asked_at is not None:
+            at = recorder.asked_at + float(given.first_audio_s)
+        recorder.heard_at(at, at)

@@ -74,6 +74,9 @@ class Reply:
     thoughts: str = ""
     usage: dict[str, Any] = field(default_factory=dict)
     first_audio_s: float | None = None
+    """Seconds from the end of the user's speech as it was sent to the first audible sample; see ``Response``."""
+    first_byte_s: float | None = None
+    speech_pace: str = ""
     total_s: float | None = None
     request: dict[str, Any] = field(default_factory=dict)
     """The exact request, audio replaced by length and hash, without keys."""

@@ -39,6 +39,7 @@ __all__ = [
     "Response",
     "ResponseStatus",
     "Score",
+    "SpeechPace",
     "StudyKind",
     "slug",
 ]
@@ -82,6 +83,15 @@ class ResponseStatus(StrEnum):
     def failed(self) -> bool:
         """Whether no answer came, so that the request may be made again; every other status is an answer."""
         return self in (ResponseStatus.error, ResponseStatus.timeout)
+
+
+class SpeechPace(StrEnum):
+    """How the user's speech went to the model."""
+
+    whole = "whole"
+    """As fast as the network took it: what can be worked out while somebody speaks is waited for after it."""
+    spoken = "spoken"
+    """At the pace it was spoken, as to a listener."""
 
 
 class PairKind(StrEnum):
@@ -231,7 +241,12 @@ class Response:
     output_transcript: str = ""
     thoughts: str = ""
     first_audio_s: float | None = None
-    """Seconds from the end of the request to the first audio."""
+    """Seconds from the end of the user's speech as it was sent to the first audible sample of the answer, as who plays
+    the answer from its first byte on would hear it."""
+    first_byte_s: float | None = None
+    """Seconds from the same moment to the first byte of the answer's audio."""
+    speech_pace: str = ""
+    """How the user's speech was sent (``SpeechPace``): latencies compare only where this agrees."""
     total_s: float | None = None
     attempts: int = 1
     error: str = ""

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from vaeval_tasks.testing.conformance import SystemReport, check_system
     from vaeval_tasks.testing.eleven import CascadeFake
     from vaeval_tasks.testing.gemini import GeminiFake
-    from vaeval_tasks.testing.realtime import RealtimeFake, XaiFake
+    from vaeval_tasks.testing.realtime import RealtimeFake
     from vaeval_tasks.testing.recordings import sample_image, sample_recording, write_recording
     from vaeval_tasks.testing.server import KEY, Authority, Fake, answer_pcm
+    from vaeval_tasks.testing.xai import XaiFake
 
 __all__ = [
     "ACCESS_KEY",
@@ -46,9 +47,10 @@ _HOMES = {
     "conformance": ("SystemReport", "check_system"),
     "eleven": ("CascadeFake",),
     "gemini": ("GeminiFake",),
-    "realtime": ("RealtimeFake", "XaiFake"),
+    "realtime": ("RealtimeFake",),
     "server": ("KEY", "Authority", "Fake", "answer_pcm"),
     "recordings": ("sample_image", "sample_recording", "write_recording"),
+    "xai": ("XaiFake",),
 }
 _EXTRA = ("aiohttp", "h2", "trustme")
 

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
 import contextlib
 import hashlib
-import hmac
 import json
-import struct
 import uuid
 from datetime import UTC, datetime
 from typing import Any, ClassVar
@@ -23,113 +20,13 @@ import h2.config
 import h2.connection
 import h2.events
 import h2.exceptions
-import numpy as np
 
+from vaeval_tasks.testing.aws import demand, expected_request_signature, frame, hmac_sha256, signing_key, unframe
+from vaeval_tasks.testing.nova_rules import RATE, Endpointer, Order
 from vaeval_tasks.testing.server import KEY, Fake, answer_pcm, pieces
 
 ACCESS_KEY = "AKIDLOOPBACK"
 PAUSES = {"HIGH": 1.5, "MEDIUM": 1.75, "LOW": 2.0}
-RATE = 16000
-
-
-def _demand(holds: bool, what: str) -> None:
-    """Break the connection over what no client may send; the fake's task shows why."""
-    if not holds:
-        raise ValueError(what)
-
-
-def _hmac(key: bytes, text: str) -> bytes:
-    return hmac.new(key, text.encode(), hashlib.sha256).digest()
-
-
-def signing_key(secret: str, day: str, region: str) -> bytes:
-    """Return the day's signing key, as SigV4 derives it."""
-    key = _hmac(b"AWS4" + secret.encode(), day)
-    for part in (region, "bedrock", "aws4_request"):
-        key = _hmac(key, part)
-    return key
-
-
-def expected_request_signature(headers: dict[str, str]) -> tuple[str, str]:
-    """Return the signature a request must carry, and the one it does."""
-    authorization = headers["authorization"]
-    names = authorization.split("SignedHeaders=")[1].split(",")[0].split(";")
-    region = authorization.split("Credential=")[1].split("/")[2]
-    given = authorization.split("Signature=")[1]
-    known = {**headers, "host": headers[":authority"]}
-    lines = [f"{name}:{known[name].strip()}\n" for name in names]
-    path = quote(headers[":path"], safe="/-_.~")
-    canonical = f"POST\n{path}\n\n{''.join(lines)}\n{';'.join(names)}\n{headers['x-amz-content-sha256']}"
-    when = headers["x-amz-date"]
-    scope = f"{when[:8]}/{region}/bedrock/aws4_request"
-    text = f"AWS4-HMAC-SHA256\n{when}\n{scope}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
-    return _hmac(signing_key(KEY, when[:8], region), text).hex(), given
-
-
-def frame(headers: dict[str, str], payload: bytes) -> bytes:
-    """Return an event-stream frame with text headers and both checksums."""
-    block = b"".join(
-        bytes([len(k)]) + k.encode() + b"\x07" + struct.pack(">H", len(v.encode())) + v.encode()
-        for k, v in headers.items()
-    )
-    prelude = struct.pack(">II", 16 + len(block) + len(payload), len(block))
-    body = prelude + struct.pack(">I", binascii.crc32(prelude)) + block + payload
-    return body + struct.pack(">I", binascii.crc32(body))
-
-
-def unframe(data: bytes) -> tuple[list[tuple[dict[str, Any], bytes, bytes]], bytes]:
-    """Return complete frames as (headers, payload, the raw date header), and the rest."""
-    found = []
-    while len(data) >= 12:
-        total, size = struct.unpack(">II", data[:8])
-        _demand(binascii.crc32(data[:8]) == struct.unpack(">I", data[8:12])[0], "prelude checksum")
-        if len(data) < total:
-            break
-        body, data = data[:total], data[total:]
-        _demand(binascii.crc32(body[:-4]) == struct.unpack(">I", body[-4:])[0], "message checksum")
-        headers: dict[str, Any] = {}
-        raw_date, at = b"", 12
-        while at < 12 + size:
-            start = at
-            name = body[at + 1 : at + 1 + body[at]].decode()
-            at += 1 + body[at]
-            kind = body[at]
-            at += 1
-            if kind == 8:
-                headers[name] = struct.unpack(">q", body[at : at + 8])[0]
-                at += 8
-                raw_date = body[start:at]
-            else:
-                (length,) = struct.unpack(">H", body[at : at + 2])
-                value = body[at + 2 : at + 2 + length]
-                headers[name] = value.decode() if kind == 7 else value
-                at += 2 + length
-        found.append((headers, body[12 + size : -4], raw_date))
-    return found, data
-
-
-class Endpointer:
-    """Finds the ends of turns in 16-bit PCM: speech, then silence of the sensitivity's length."""
-
-    def __init__(self, pause_s: float) -> None:
-        self.pause = int(pause_s * RATE)
-        self.speech = b""
-        self.quiet = 0
-        self.spoken = False
-
-    def feed(self, data: bytes) -> bytes | None:
-        """Return the speech of a turn that has just ended."""
-        loud = np.abs(np.frombuffer(data, "<i2").astype(int)).max(initial=0) > 200
-        if loud:
-            self.spoken, self.quiet = True, 0
-        elif self.spoken:
-            self.quiet += len(data) // 2
-        self.speech += data if self.spoken else b""
-        if self.spoken and self.quiet >= self.pause:
-            turn = self.speech.rstrip(b"\0")
-            self.speech, self.quiet, self.spoken = b"", 0, False
-            return turn + b"\0" * (len(turn) % 2)
-        return None
 
 
 class BedrockConnection:
@@ -173,7 +70,9 @@ class BedrockConnection:
         behaviour = self.fake.next_behaviour()
         status, message = self.fake.refusal(headers, behaviour)
         if status != 200:
-            self.h2.send_headers(stream, [(":status", str(status)), ("content-type", "application/json")])
+            kind, _, words = message.partition(": ")
+            named = [("x-amzn-errortype", kind)] if words else []
+            self.h2.send_headers(stream, [(":status", str(status)), ("content-type", "application/json"), *named])
             self.h2.send_data(stream, json.dumps({"message": message}).encode(), end_stream=True)
             self.fake.sessions.append({"status": status})
             return
@@ -211,6 +110,8 @@ class BedrockSession:
         self.rest = b""
         self.turns = 0
         self.endpointer: Endpointer | None = None
+        self.order = Order()
+        self.over = False
         self.last_audio = asyncio.get_running_loop().time()
         self.log: dict[str, Any] = {"behaviour": behaviour, "path": headers[":path"], "events": [], "audio": b""}
         self.fake.sessions.append(self.log)
@@ -237,7 +138,7 @@ class BedrockSession:
             self.verify(headers, payload, raw_date)
             if payload:
                 (inner,), rest = unframe(payload)
-                _demand(not rest and inner[0][":event-type"] == "chunk", "a frame must hold one chunk")
+                demand(not rest and inner[0][":event-type"] == "chunk", "a frame must hold one chunk")
                 event = json.loads(base64.b64decode(json.loads(inner[1])["bytes"]))["event"]
                 self.on(next(iter(event)), event[next(iter(event))])
 
@@ -247,7 +148,7 @@ class BedrockSession:
         scope = f"{when[:8]}/{self.region}/bedrock/aws4_request"
         digests = "\n".join(hashlib.sha256(part).hexdigest() for part in (raw_date, payload))
         text = f"AWS4-HMAC-SHA256-PAYLOAD\n{when}\n{scope}\n{self.prior}\n{digests}"
-        want = _hmac(signing_key(KEY, when[:8], self.region), text)
+        want = hmac_sha256(signing_key(KEY, when[:8], self.region), text)
         if want != headers[":chunk-signature"]:
             self.connection.start(self.fail("validationException", "The event signature does not match."))
         self.log["verified"] = self.log.get("verified", 0) + 1
@@ -255,6 +156,12 @@ class BedrockSession:
 
     def on(self, name: str, body: dict[str, Any]) -> None:
         """Act on an event of Nova Sonic."""
+        if self.over:
+            return
+        if wrong := self.order.wrong(name, body):
+            self.over = True
+            self.connection.start(self.fail("validationException", wrong))
+            return
         if name == "audioInput":
             self.audio(base64.b64decode(body["content"]))
             return
@@ -269,7 +176,7 @@ class BedrockSession:
             if self.voice not in self.fake.voices:
                 self.connection.start(self.fail("validationException", f"Invalid voiceId {self.voice}"))
         elif name == "contentStart" and body["type"] == "AUDIO":
-            _demand(body["audioInputConfiguration"]["sampleRateHertz"] == RATE, f"input must have {RATE} Hz")
+            demand(body["audioInputConfiguration"]["sampleRateHertz"] == RATE, f"input must have {RATE} Hz")
         elif name == "sessionEnd":
             self.connection.start(self.goodbye())
 
@@ -288,9 +195,17 @@ class BedrockSession:
 
     async def say(self, event: dict[str, Any]) -> None:
         """Send an event."""
-        inner = {"bytes": base64.b64encode(json.dumps({"event": event}).encode()).decode(), "p": "abcdefgh"}
+        await self.fake.deliver(event, event, self.send)
+
+    async def send(self, content: Any) -> None:
+        """Send an event, or a text or bytes as the payload of a frame."""
+        if isinstance(content, str | bytes):
+            payload = content if isinstance(content, bytes) else content.encode()
+        else:
+            inside = base64.b64encode(json.dumps({"event": content}).encode()).decode()
+            payload = json.dumps({"bytes": inside, "p": "abcdefgh"}).encode()
         headers = {":event-type": "chunk", ":content-type": "application/json", ":message-type": "event"}
-        await self.connection.write(self.stream, frame(headers, json.dumps(inner).encode()))
+        await self.connection.write(self.stream, frame(headers, payload))
 
     async def fail(self, kind: str, message: str) -> None:
         """Send an exception and end the stream."""
@@ -395,6 +310,39 @@ class BedrockSession:
         await self.sound(self.answer(turn)[:4800], "PARTIAL_TURN")
         await self.fail("internalServerException", "broke")
 
+    async def _timed_out(self, turn: bytes) -> None:
+        await self.fail("modelTimeoutException", "Model has timed out in processing the request.")
+
+    async def _bad_request(self, turn: bytes) -> None:
+        await self.fail("validationException", "Invalid input request, please fix your input and try again.")
+
+    async def _quota(self, turn: bytes) -> None:
+        await self.fail("throttlingException", "Too many tokens per day, please wait before trying again.")
+
+    async def _cut(self, turn: bytes) -> None:
+        await self.sound(self.answer(turn), "MAX_TOKENS")
+        await self.text("ASSISTANT", "FINAL", "It is four", "END_TURN")
+
+    async def _filtered(self, turn: bytes) -> None:
+        await self.sound(self.answer(turn)[:4800], "CONTENT_FILTERED")
+
+    async def _barge_in_word(self, turn: bytes) -> None:
+        """The text that says that the user spoke on is no text."""
+        await self.text("ASSISTANT", "FINAL", '{ "interrupted" : true }', "INTERRUPTED")
+        await self._happy(turn)
+
+    async def _late_text(self, turn: bytes) -> None:
+        """The final text comes a second after the sound."""
+        await self.sound(self.answer(turn))
+        await asyncio.sleep(1.0 / self.fake.speed)
+        await self.text("ASSISTANT", "FINAL", "It is four.", "END_TURN")
+
+    async def _ends_early(self, turn: bytes) -> None:
+        await self.goodbye()
+
+    async def _broken_frame(self, turn: bytes) -> None:
+        await self.send(b'{"bytes": "bm90IGpzb24="}')
+
     async def _stream_error(self, turn: bytes) -> None:
         await self.fail("modelStreamErrorException", "the model stream broke")
 
@@ -403,7 +351,8 @@ class BedrockFake(Fake):
     """Bedrock with Nova Sonic: refuses wrong signatures, models and voices; needs an :class:`Authority`."""
 
     behaviours: ClassVar[frozenset[str]] = frozenset(
-        {n[1:] for n in vars(BedrockSession) if n.startswith("_") and n[1] != "_"} | {"http_429", "http_503"}
+        {n[1:] for n in vars(BedrockSession) if n.startswith("_") and n[1] != "_"}
+        | {"http_429", "http_503", "http_quota", "http_expired_token"}
     )
     voices: ClassVar[set[str]] = {"tiffany", "matthew"}
     models: ClassVar[set[str]] = {"amazon.nova-2-sonic-v1:0"}
@@ -438,6 +387,10 @@ class BedrockFake(Fake):
 
     def refusal(self, headers: dict[str, str], behaviour: str) -> tuple[int, str]:
         """Return the HTTP status of a request, 200 where it is right, and why."""
+        if behaviour == "http_quota":
+            return 400, "ServiceQuotaExceededException: Your request exceeds the service quota for your account."
+        if behaviour == "http_expired_token":
+            return 403, "ExpiredTokenException: The security token included in the request is expired"
         if behaviour.startswith("http_"):
             return int(behaviour[5:]), "Too many requests"
         if f"Credential={ACCESS_KEY}/" not in headers["authorization"]:

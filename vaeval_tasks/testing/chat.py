@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import hashlib
 import io
 import json
 import wave
+from collections.abc import Callable
 from typing import Any, ClassVar
 
+import numpy as np
 from aiohttp import web
 
-from vaeval_tasks.testing.server import KEY, Fake, answer_pcm, pieces
+from vaeval_tasks.testing.server import KEY, Fake, answer_pcm, pieces, sound_file
 
 RATE = 24000
 
@@ -33,6 +36,57 @@ def wav_of(data: bytes, *, streamed: bool = False) -> bytes:
 def b64(data: bytes) -> str:
     """Return bytes as base64 text."""
     return base64.b64encode(data).decode()
+
+
+def _in_pieces(data: bytes, size: int = 1001) -> list[str]:
+    return [b64(piece) for piece in pieces(data, size)]
+
+
+FORMS: dict[str, Callable[[bytes], str]] = {
+    "unpadded": lambda pcm: b64(wav_of(pcm)).rstrip("="),
+    "line_breaks": lambda pcm: base64.encodebytes(wav_of(pcm)).decode(),
+    "url_safe": lambda pcm: base64.urlsafe_b64encode(wav_of(pcm)).decode(),
+    "data_url": lambda pcm: "data:audio/wav;base64," + b64(wav_of(pcm)),
+    "zero_size": lambda pcm: b64(wav_of(pcm)[:40] + bytes(4) + pcm),
+    "mp3": lambda pcm: b64(sound_file(pcm, "MP3")),
+    "opus": lambda pcm: b64(sound_file(pcm, "OPUS")),
+    "flac": lambda pcm: b64(sound_file(pcm, "FLAC")),
+    "stereo": lambda pcm: b64(_stereo(pcm)),
+    "webm": lambda pcm: b64(b"\x1a\x45\xdf\xa3" + pcm),
+    "aac": lambda pcm: b64(_adts(pcm)),
+    "mp4": lambda pcm: b64(b"\0\0\0\x20ftypM4A " + pcm),
+    "unknown": lambda pcm: b64(hashlib.shake_256(pcm).digest(40_000)),
+}
+"""How a reply's audio may be written, and what it may be."""
+STREAMS: dict[str, Callable[[bytes], list[str]]] = {
+    "sse_cut_text": lambda pcm: _cut(b64(pcm), 1003),
+    "sse_wav_head": lambda pcm: _in_pieces(wav_of(pcm, streamed=True)),
+    "sse_mp3": lambda pcm: _in_pieces(sound_file(pcm, "MP3"), 700),
+    "sse_rate_change": lambda pcm: [b64(wav_of(pcm)), b64(sound_file(pcm, "WAV", 16000))],
+    "sse_filtered": _in_pieces,
+    "sse_line_separator": _in_pieces,
+}
+"""How a stream's audio may come in ``delta.audio.data``."""
+
+
+def _cut(text: str, size: int) -> list[str]:
+    return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+def _adts(data: bytes) -> bytes:
+    """Return bytes in the frames of AAC."""
+    return b"".join(b"\xff\xf1\x50\x80\x19\x1f\xfc" + data[at : at + 193] for at in range(0, 3860, 193))
+
+
+def _stereo(pcm: bytes) -> bytes:
+    samples = np.frombuffer(pcm, "<i2")
+    buffer = io.BytesIO()
+    with wave.open(buffer, "wb") as file:
+        file.setnchannels(2)
+        file.setsampwidth(2)
+        file.setframerate(RATE)
+        file.writeframes(np.stack([samples, samples], 1).tobytes())
+    return buffer.getvalue()
 
 
 class ChatFake(Fake):
@@ -58,6 +112,35 @@ class ChatFake(Fake):
             "break",
             "not_json",
             "no_answer",
+            "http_503",
+            "quota",
+            "error_200",
+            "wait_a_day",
+            "quota_200",
+            "think",
+            "choices_null",
+            "choice_null",
+            "refusal",
+            "unpadded",
+            "line_breaks",
+            "url_safe",
+            "data_url",
+            "zero_size",
+            "mp3",
+            "opus",
+            "flac",
+            "stereo",
+            "webm",
+            "aac",
+            "mp4",
+            "unknown",
+            "sse_cut_text",
+            "sse_wav_head",
+            "sse_mp3",
+            "sse_rate_change",
+            "sse_filtered",
+            "sse_as_json",
+            "sse_line_separator",
         }
     )
     models: ClassVar[set[str]] = {"Qwen/Qwen3-Omni-30B-A3B-Instruct", "gpt-audio", "qwen3-omni-flash"}
@@ -88,6 +171,14 @@ class ChatFake(Fake):
         voice = body.get("speaker") or body.get("voice") or (body.get("audio") or {}).get("voice") or "chelsie"
         if voice not in self.voices:
             return self.error(400, "invalid_value", f"voice {voice} is not known", "voice")
+        if behaviour in ("quota", "quota_200"):
+            error = {"code": "insufficient_quota", "message": "You exceeded your current quota"}
+            return web.json_response({"error": error}, status=429 if behaviour == "quota" else 200)
+        if behaviour == "wait_a_day":
+            error = {"message": "the daily limit is reached"}
+            return web.json_response({"error": error}, status=429, headers={"Retry-After": "86400"})
+        if behaviour == "error_200":
+            return web.json_response({"error": {"code": 503, "message": "the provider behind it is down"}})
         if behaviour.startswith("http_"):
             return self.error(int(behaviour[5:]), "busy", "not now")
         if behaviour == "break":
@@ -95,18 +186,22 @@ class ChatFake(Fake):
             return web.Response()
         await asyncio.sleep(3600 if behaviour == "no_answer" else self.delay)
         sound = self.answer(body, voice)
-        if behaviour.startswith("sse_"):
+        if behaviour.startswith("sse_") and behaviour != "sse_as_json":
             return await self._stream(request, behaviour, sound)
         if behaviour == "not_json":
             return web.Response(text="<html>", content_type="text/html")
-        return web.json_response({"object": "chat.completion", **self._reply(behaviour, sound), "usage": {"n": 1}})
+        reply = {"object": "chat.completion", **self._reply(behaviour, sound), "usage": {"n": 1}}
+        return await self.answered("chat.completion", reply)
 
     def answer(self, body: dict[str, Any], voice: str) -> bytes:
         """Return the sound of the answer to a request."""
         return answer_pcm(json.dumps(body["messages"], sort_keys=True), body["model"], voice, seconds=self.seconds)
 
     def _reply(self, behaviour: str, sound: bytes) -> dict[str, Any]:
-        audio = {"id": "a1", "data": b64(wav_of(sound)), "expires_at": 1, "transcript": ""}
+        data = FORMS[behaviour](sound) if behaviour in FORMS else b64(wav_of(sound))
+        audio = {"id": "a1", "data": data, "expires_at": 1, "transcript": ""}
+        if behaviour in ("choices_null", "choice_null"):
+            return {"choices": None if behaviour == "choices_null" else [None]}
         text = {"role": "assistant", "content": "It is four."}
         if behaviour == "two_choices":
             spoken = {"index": 0, "message": {"role": "assistant", "content": None, "audio": audio}}
@@ -118,6 +213,10 @@ class ChatFake(Fake):
             message = {"role": "assistant", "content": None, "refusal": None, "audio": spoken}
         elif behaviour == "streamed_wav":
             message = {**text, "audio": {**audio, "data": b64(wav_of(sound, streamed=True))}}
+        elif behaviour == "refusal":
+            message = {"role": "assistant", "content": None, "refusal": "I cannot help with that."}
+        elif behaviour == "think":
+            message = {"role": "assistant", "content": "<think>Two and two.</think>It is four.", "audio": audio}
         elif behaviour in ("text_only", "filtered"):
             message = text
         else:
@@ -132,7 +231,11 @@ class ChatFake(Fake):
         async def say(delta: dict[str, Any], reason: str | None = None, **more: Any) -> None:
             choice = {"index": 0, "delta": delta, "finish_reason": reason}
             chunk = {"object": "chat.completion.chunk", "choices": [choice], **more}
-            await response.write(f"data: {json.dumps(chunk)}\n\n".encode())
+            await self.deliver(["chat.completion.chunk"], chunk, send)
+
+        async def send(content: Any) -> None:
+            data = content if isinstance(content, str | bytes) else json.dumps(content, ensure_ascii=False)
+            await response.write(b"data: " + (data if isinstance(data, bytes) else data.encode()) + b"\n\n")
 
         await response.write(b": keep-alive\n\n")
         if behaviour == "sse_dashscope":
@@ -140,6 +243,12 @@ class ChatFake(Fake):
             for piece in pieces(sound, 1001):
                 await say({"content": None, "audio": {"data": b64(piece)}})
             await say({"content": None, "audio": {"transcript": "four."}}, "stop")
+        elif behaviour in STREAMS:
+            for delta in STREAMS[behaviour](sound):
+                await say({"content": None, "audio": {"data": delta}})
+            words = "It is\u2028four." if behaviour == "sse_line_separator" else "It is four."
+            await say({"content": None, "audio": {"transcript": words}})
+            await say({}, "content_filter" if behaviour == "sse_filtered" else "stop")
         else:
             await say({"role": "assistant", "content": "It is "}, modality="text")
             for number, piece in enumerate(pieces(sound, 4800)):

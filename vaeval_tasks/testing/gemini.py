@@ -25,6 +25,25 @@ def camel(value: Any) -> Any:
     return value
 
 
+SETUP = {
+    "model",
+    "generationConfig",
+    "systemInstruction",
+    "tools",
+    "realtimeInputConfig",
+    "sessionResumption",
+    "contextWindowCompression",
+    "inputAudioTranscription",
+    "outputAudioTranscription",
+    "proactivity",
+    "explicitVadSignal",
+    "historyConfig",
+}
+"""The fields of ``setup``."""
+INPUTS = {"audio", "video", "text", "activityStart", "activityEnd", "audioStreamEnd"}
+"""The fields of ``realtimeInput``, one a message."""
+
+
 class GeminiClosed(Exception):
     """The session is closed with a code and a reason."""
 
@@ -44,10 +63,19 @@ class GeminiSession:
         self.audio = b""
         self.turns: list[dict[str, Any]] = []
         self.images = 0
+        self.waits_for_history = False
 
     async def say(self, message: dict[str, Any]) -> None:
         """Send a message, in a binary frame."""
-        await self.ws.send_bytes(json.dumps(message).encode())
+        names = {*message, *(f"serverContent.{key}" for key in message.get("serverContent", ()))}
+        await self.fake.deliver(names, message, self.send)
+
+    async def send(self, content: Any) -> None:
+        """Send JSON, or a text or bytes as they are."""
+        if isinstance(content, str):
+            await self.ws.send_str(content)
+        else:
+            await self.ws.send_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
 
     async def run(self) -> None:
         """Read until one side closes."""
@@ -67,16 +95,30 @@ class GeminiSession:
         elif self.log["setup"] is None:
             raise GeminiClosed(1007, "the first message must be setup")
         elif "clientContent" in message:
-            self.turns = message["clientContent"]["turns"]
-            self.log["turns"] = self.turns
+            self.take_history(message["clientContent"])
         elif "realtimeInput" in message:
             await self.on_input(message["realtimeInput"])
         else:
             raise GeminiClosed(1007, f"unknown message {next(iter(message))}")
 
+    def take_history(self, content: dict[str, Any]) -> None:
+        """Take earlier turns; they are complete when the client says so, and there is no other use of them."""
+        if not self.waits_for_history or content.keys() - {"turns", "turnComplete"}:
+            raise GeminiClosed(1007, "Request contains an invalid argument.")
+        if any(turn.get("role") not in ("user", "model") for turn in content.get("turns", ())):
+            raise GeminiClosed(1007, "Please use a valid role: user, model.")
+        self.turns += content.get("turns", [])
+        self.log["turns"] = self.turns
+        self.waits_for_history = not content.get("turnComplete")
+
     async def set_up(self, setup: dict[str, Any]) -> None:
         """Check the setup and accept it."""
         self.log["setup"] = setup
+        if unknown := setup.keys() - SETUP:
+            reason = f"Invalid JSON payload received. Unknown name \"{sorted(unknown)[0]}\" at 'setup'"
+            raise GeminiClosed(1007, reason)
+        if self.behaviour == "setup_1008":
+            raise GeminiClosed(1008, "Operation is not implemented, or supported, or enabled.")
         if setup.get("model") not in {f"models/{m}" for m in self.fake.models}:
             raise GeminiClosed(1008, f"{setup.get('model')} is not found for API version v1beta")
         config = setup.get("generationConfig") or {}
@@ -88,10 +130,16 @@ class GeminiSession:
             raise GeminiClosed(1007, f"thinkingLevel {self.level}")
         detection = (setup.get("realtimeInputConfig") or {}).get("automaticActivityDetection") or {}
         self.manual = detection.get("disabled") is True
+        self.transcribes = "outputAudioTranscription" in setup
+        self.waits_for_history = bool((setup.get("historyConfig") or {}).get("initialHistoryInClientContent"))
         await self.say({"setupComplete": {"sessionId": "s1"}})
 
     async def on_input(self, given: dict[str, Any]) -> None:
-        """Take audio or images; answer when the activity ends."""
+        """Take audio or images; answer when the activity ends. Before the history is complete nothing is heard."""
+        if len(given) != 1 or given.keys() - INPUTS:
+            raise GeminiClosed(1007, "Request contains an invalid argument.")
+        if self.waits_for_history:
+            return
         if audio := given.get("audio"):
             data = base64.b64decode(audio["data"].translate(URL_SAFE))
             if audio.get("mimeType") != "audio/pcm;rate=16000" or len(data) % 2:
@@ -168,6 +216,81 @@ class GeminiSession:
         await self.say({"serverContent": {"generationComplete": True}})
         await self.say({"serverContent": {"outputTranscription": {"text": "It is four."}}})
         await self.say({"serverContent": {"turnComplete": True, "interactionStatus": "IDLE"}})
+
+    async def _lingering_transcript(self) -> None:
+        """The transcript comes after the turn."""
+        await self.sound(self.answer())
+        await self.say({"serverContent": {"turnComplete": True, "interactionStatus": "IDLE"}})
+        await asyncio.sleep(0.3)
+        await self.say({"serverContent": {"outputTranscription": {"text": "It is four.", "finished": True}}})
+
+    async def _playback(self) -> None:
+        """The turn is complete only when the answer would have been played."""
+        sound = self.answer()
+        await self.sound(sound)
+        await self.say({"serverContent": {"outputTranscription": {"text": "It is four.", "finished": True}}})
+        await self.say({"serverContent": {"generationComplete": True}})
+        await asyncio.sleep(3600)
+
+    async def _slow_transcript(self) -> None:
+        """The words come as they would be played, long after the sound."""
+        await self.sound(self.answer())
+        await self.say({"serverContent": {"generationComplete": True}})
+        for word in ("one ", "two ", "three ", "four"):
+            await asyncio.sleep(0.12)
+            await self.say({"serverContent": {"outputTranscription": {"text": word}}})
+        await asyncio.sleep(3600)
+
+    async def _plain_thoughts(self) -> None:
+        """Reasoning that does not say that it is."""
+        thought = {"text": "**Analysing the request** I need to add."}
+        await self.say({"serverContent": {"modelTurn": {"role": "model", "parts": [thought]}}})
+        await self._happy()
+
+    async def _empty_then_answer(self) -> None:
+        await self.say({"serverContent": {"turnComplete": True, "interactionStatus": "IDLE"}})
+        await asyncio.sleep(0.2)
+        await self._happy()
+
+    async def _rejected(self) -> None:
+        content = {"turnComplete": True, "turnCompleteReason": "PROHIBITED_INPUT_CONTENT"}
+        await self.say({"serverContent": content})
+
+    async def _more_input(self) -> None:
+        await self.say({"serverContent": {"turnComplete": True, "turnCompleteReason": "NEED_MORE_INPUT"}})
+
+    async def _tool_call(self) -> None:
+        await self.say({"toolCall": {"functionCalls": [{"id": "1", "name": "google_search"}]}})
+        await self._happy()
+
+    async def _go_away(self) -> None:
+        await self.say({"goAway": {"timeLeft": "10s"}})
+        await self._happy()
+
+    async def _content_list(self) -> None:
+        await self.send({"serverContent": []})
+
+    async def _rate_change(self) -> None:
+        await self.sound(self.answer()[:4800])
+        blob = {"mimeType": "audio/pcm;rate=16000", "data": base64.b64encode(self.answer()[:4800]).decode()}
+        await self.say({"serverContent": {"modelTurn": {"role": "model", "parts": [{"inlineData": blob}]}}})
+        await self.end()
+
+    async def _interrupted_at_once(self) -> None:
+        await self.say({"serverContent": {"interrupted": True}})
+        await self.end()
+
+    async def _setup_1008(self) -> None:
+        await self._happy()  # it was closed before
+
+    async def _quota_1011(self) -> None:
+        raise GeminiClosed(1011, "You exceeded your current quota, please check your plan and billing details.")
+
+    async def _close_1007(self) -> None:
+        raise GeminiClosed(1007, "Request contains an invalid argument.")
+
+    async def _expired(self) -> None:
+        raise GeminiClosed(1008, "Session duration limit exceeded.")
 
     async def _odd_chunks(self) -> None:
         await self.sound(self.answer(), 1001)

@@ -1,4 +1,4 @@
-"""A fake of the realtime WebSocket of OpenAI and, with another session shape, of xAI."""
+"""A fake of OpenAI's realtime WebSocket."""
 
 from __future__ import annotations
 
@@ -6,21 +6,15 @@ import asyncio
 import base64
 import binascii
 import json
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from aiohttp import WSMsgType, web
 
+from vaeval_tasks.testing.realtime_rules import RealtimeRefusal, check_event
 from vaeval_tasks.testing.server import KEY, Fake, abort, answer_pcm, pieces
 
 VAD = {"type": "server_vad", "threshold": 0.5, "silence_duration_ms": 500}
-
-
-class RealtimeRefusal(Exception):
-    """An error event to the client."""
-
-    def __init__(self, code: str, message: str, param: str | None = None) -> None:
-        super().__init__(message)
-        self.code, self.param = code, param
 
 
 class RealtimeSession:
@@ -40,7 +34,15 @@ class RealtimeSession:
     async def say(self, kind: str, **fields: Any) -> None:
         """Send an event."""
         self.count += 1
-        await self.ws.send_str(json.dumps({"type": kind, "event_id": f"event_{self.count}", **fields}))
+        event = {"type": kind, "event_id": f"event_{self.count}", **fields}
+        await self.fake.deliver([kind], event, self.send)
+
+    async def send(self, content: Any) -> None:
+        """Send JSON, or a text or bytes as they are."""
+        if isinstance(content, bytes):
+            await self.ws.send_bytes(content)
+        else:
+            await self.ws.send_str(content if isinstance(content, str) else json.dumps(content))
 
     async def error(self, error: RealtimeRefusal) -> None:
         """Send an error event; the session stays open."""
@@ -67,8 +69,10 @@ class RealtimeSession:
     async def on(self, event: dict[str, Any]) -> None:
         """Act on an event of the client."""
         kind = event["type"]
+        check_event(kind, event)
         if kind == "session.update":
             self.log["updates"].append(event["session"])
+            self.fake.check_session(event["session"])
             self.fake.update(self.settings, event["session"])
             shown = {**self.settings, "turn_detection": VAD} if self.behaviour == "keeps_vad" else self.settings
             await self.say("session.updated", session=self.fake.shown(shown, self.behaviour))
@@ -105,8 +109,6 @@ class RealtimeSession:
         elif kind == "response.create":
             await asyncio.sleep(self.fake.delay)
             await self.respond()
-        else:
-            raise RealtimeRefusal("invalid_value", f"Invalid value: '{kind}'", "type")
 
     def append(self, audio: str) -> None:
         """Take a piece of the user's sound."""
@@ -126,6 +128,9 @@ class RealtimeSession:
 
     async def respond(self) -> None:
         """Answer as the plan says."""
+        if self.behaviour == "bad_request":
+            await self._bad_request()
+            return
         self.response = {
             "object": "realtime.response",
             "id": "resp_1",
@@ -237,25 +242,106 @@ class RealtimeSession:
         await self.begin()
         await self._failed()
 
+    async def _failed_quota(self) -> None:
+        message = "You exceeded your current quota, please check your plan and billing details."
+        error = {"type": "insufficient_quota", "code": "insufficient_quota", "message": message}
+        await self.done("failed", {"type": "failed", "error": error})
+
+    async def _bad_request(self) -> None:
+        message = "The audio of the item cannot be used."
+        body = {"type": "invalid_request_error", "code": "invalid_value", "message": message, "param": "item"}
+        await self.say("error", error=body)
+
+    async def _error_before_audio(self) -> None:
+        code = "conversation_already_has_active_response"
+        await self.error(RealtimeRefusal(code, "Conversation already has an active response"))
+        await self._happy()
+
+    async def _error_after_audio(self) -> None:
+        await self.item(0, self.answer(), "It is four.")
+        await self.error(RealtimeRefusal("unknown_parameter", "Unknown parameter: 'x'."))
+        await self.done()
+
+    async def _error_string(self) -> None:
+        await self.say("error", error="boom")
+
+    async def _item_string(self) -> None:
+        await self.say("response.output_item.added", response_id="resp_1", output_index=0, item="x")
+        await self.done()
+
+    async def _old_names(self) -> None:
+        """The names of the preview."""
+        place = {"response_id": "resp_1", "item_id": "item_a0", "output_index": 0, "content_index": 0}
+        for piece in pieces(self.answer()):
+            await self.say("response.audio.delta", **place, delta=base64.b64encode(piece).decode())
+        await self.say("response.audio_transcript.delta", **place, delta="It is four.")
+        await self.done()
+
+    async def _text_beside(self) -> None:
+        """Text that is not what is said."""
+        place = {"response_id": "resp_1", "item_id": "item_a0", "output_index": 0, "content_index": 1}
+        await self.say("response.output_text.delta", **place, delta="**Planning the answer**")
+        await self._happy()
+
+    async def _words_at_the_end(self) -> None:
+        """The transcript stands in the finished item only."""
+        await self.begin(whole=True)
+        content = [{"type": "output_audio", "transcript": "It is four."}]
+        item = {"id": "item_a0", "type": "message", "role": "assistant", "status": "completed", "content": content}
+        await self.say("response.output_item.done", response_id="resp_1", output_index=0, item=item)
+        await self.done()
+
+    async def _unpadded(self) -> None:
+        await self.encoded(lambda piece: base64.b64encode(piece).decode().rstrip("="))
+
+    async def _line_breaks(self) -> None:
+        await self.encoded(lambda piece: base64.encodebytes(piece).decode())
+
+    async def _url_safe(self) -> None:
+        await self.encoded(lambda piece: base64.urlsafe_b64encode(piece).decode())
+
+    async def _data_urls(self) -> None:
+        await self.encoded(lambda piece: "data:audio/pcm;base64," + base64.b64encode(piece).decode())
+
+    async def _cut_text(self) -> None:
+        """One long base64 text, cut anywhere."""
+        text = base64.b64encode(self.answer()).decode()
+        await self.texts([text[at : at + 1001] for at in range(0, len(text), 1001)])
+
+    async def _unknown_container(self) -> None:
+        await self.encoded(lambda piece: base64.b64encode(b"\x1a\x45\xdf\xa3" + piece).decode())
+
+    async def encoded(self, form: Callable[[bytes], str]) -> None:
+        """Answer with each piece of sound in a form of base64."""
+        await self.texts([form(piece) for piece in pieces(self.answer(), 1001)])
+
+    async def texts(self, deltas: list[str]) -> None:
+        """Answer with these deltas."""
+        place = {"response_id": "resp_1", "item_id": "item_a0", "output_index": 0, "content_index": 0}
+        for delta in deltas:
+            await self.say("response.output_audio.delta", **place, delta=delta)
+        await self.say("response.output_audio_transcript.done", **place, transcript="It is four.")
+        await self.done()
+
     async def _incomplete(self) -> None:
-        await self.begin()
+        await self.item(0, self.answer(), "It is four")
         await self.done("incomplete", {"type": "incomplete", "reason": "max_output_tokens"})
 
     async def _filtered(self) -> None:
         await self.done("incomplete", {"type": "incomplete", "reason": "content_filter"})
 
     async def _cancelled(self) -> None:
-        await self.done("cancelled", {"type": "cancelled", "reason": "client_cancelled"})
+        await self.done("cancelled", {"type": "cancelled", "reason": "turn_detected"})
 
     async def _expired(self) -> None:
         body = {"type": "invalid_request_error", "code": "session_expired", "message": "60 minutes", "param": None}
         await self.say("error", error=body)
         await self.ws.close(code=1001)
 
-    async def begin(self) -> None:
-        """Send a first piece of sound and no more."""
+    async def begin(self, *, whole: bool = False) -> None:
+        """Send a first piece of sound, or all of it, and no more."""
         place = {"response_id": "resp_1", "item_id": "item_a0", "output_index": 0, "content_index": 0}
-        audio = base64.b64encode(self.answer()[:4800]).decode()
+        audio = base64.b64encode(self.answer()[: None if whole else 4800]).decode()
         await self.say("response.output_audio.delta", **place, delta=audio)
 
     async def _close_1001(self) -> None:
@@ -286,7 +372,7 @@ class RealtimeFake(Fake):
 
     behaviours: ClassVar[frozenset[str]] = frozenset(
         {"happy", "keeps_vad", "slow", *(n[1:] for n in vars(RealtimeSession) if n.startswith("_") and n[1] != "_")}
-        | {"http_429", "http_503", "changes_voice"}
+        | {"http_429", "http_503", "http_quota", "changes_voice"}
     )
     models: ClassVar[set[str]] = {"gpt-realtime-2", "gpt-realtime-2.1"}
     voices: ClassVar[set[str]] = {"marin", "cedar", "alloy"}
@@ -306,7 +392,11 @@ class RealtimeFake(Fake):
             given = request.headers.get("Authorization", "")
             return web.json_response({"error": {"message": f"Incorrect API key provided: {given}"}}, status=401)
         if self.plan[0].startswith("http_"):
-            status = int(self.next_behaviour()[5:])
+            behaviour = self.next_behaviour()
+            if behaviour == "http_quota":
+                error = {"message": "You exceeded your current quota", "code": "insufficient_quota"}
+                return web.json_response({"error": error}, status=429)
+            status = int(behaviour[5:])
             self.sessions.append({"status": status})
             return web.json_response(
                 {"error": {"message": "slow down"}}, status=status, headers={"retry-after": "0.01"}
@@ -335,6 +425,13 @@ class RealtimeFake(Fake):
             },
             "reasoning": {"effort": "low"},
         }
+
+    def check_session(self, asked: dict[str, Any]) -> None:
+        """Refuse a session that does not say what it is."""
+        if asked.get("type") != "realtime":
+            raise RealtimeRefusal(
+                "missing_required_parameter", "Missing required parameter: 'session.type'.", "session.type"
+            )
 
     def update(self, settings: dict[str, Any], asked: dict[str, Any], where: str = "session") -> None:
         """Take settings of the client over; an unknown one is refused."""
@@ -377,54 +474,3 @@ class RealtimeFake(Fake):
         """Return the sound of the answer to what was asked."""
         effort = settings["reasoning"]["effort"]
         return answer_pcm(prompt, model, self.voice(settings), effort, items, seconds=self.seconds)
-
-
-class XaiFake(RealtimeFake):
-    """xAI's service: voice, effort and turn detection at the top of the session, pings at any time."""
-
-    models: ClassVar[set[str]] = {"grok-voice-think-fast-2.0"}
-    voices: ClassVar[set[str]] = {"ara", "eve", "leo", "rex", "sal"}
-    efforts: ClassVar[set[str]] = {"high", "none"}
-    bare_parts = True
-
-    async def greet(self, session: RealtimeSession) -> None:
-        """Say what the service says when a session opens."""
-        await session.say("ping", timestamp=1)
-        await session.say("conversation.created", conversation={"id": "conv_1", "object": "realtime.conversation"})
-        await session.say("ping", timestamp=2)
-
-    def defaults(self, model: str) -> dict[str, Any]:
-        """Return the settings a session starts with."""
-        form = {"type": "audio/pcm", "rate": 24000}
-        return {
-            "instructions": "",
-            "voice": "eve",
-            "reasoning": {"effort": "high"},
-            "turn_detection": dict(VAD),
-            "audio": {"input": {"format": form}, "output": {"format": form}},
-        }
-
-    def check(self, key: str, value: Any, where: str) -> None:
-        """Refuse a wrong value of a setting."""
-        if key == "format":
-            if value.get("rate") not in (8000, 16000, 22050, 24000, 32000, 44100, 48000):
-                raise RealtimeRefusal("invalid_value", "rate", where)
-            return
-        super().check(key, value, where)
-
-    def shown(self, settings: dict[str, Any], behaviour: str) -> dict[str, Any]:
-        """Return the settings as ``session.updated`` tells them."""
-        copy = json.loads(json.dumps(settings))
-        if behaviour == "keeps_vad":
-            copy["turn_detection"] = VAD
-        if behaviour == "changes_voice":
-            copy["voice"] = "eve"
-        return copy
-
-    def vad(self, settings: dict[str, Any]) -> bool:
-        """Whether turn detection is on."""
-        return (settings["turn_detection"] or {}).get("type") is not None
-
-    def voice(self, settings: dict[str, Any]) -> str:
-        """Return the voice in the settings."""
-        return settings["voice"].lower()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import io
 import ssl
 import threading
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -63,6 +65,17 @@ def answer_pcm(*parts: Any, rate: int = 24000, seconds: float | None = None, amp
     return (np.clip(tone, -1, 1) * 32767).astype("<i2").tobytes()
 
 
+def sound_file(pcm: bytes, kind: str, rate: int = 24000) -> bytes:
+    """Return 16-bit mono PCM as a sound file: ``WAV``, ``FLAC``, ``OGG``, ``MP3`` …, as libsndfile names them."""
+    import soundfile
+
+    buffer = io.BytesIO()
+    subtype = "OPUS" if kind == "OPUS" else None
+    samples = np.frombuffer(pcm, "<i2")
+    soundfile.write(buffer, samples, rate, format="OGG" if kind == "OPUS" else kind, subtype=subtype)
+    return buffer.getvalue()
+
+
 def pieces(data: bytes, size: int = 4800) -> list[bytes]:
     """Return the bytes in pieces of a size; the last may be shorter."""
     return [data[i : i + size] for i in range(0, len(data), size)]
@@ -96,6 +109,11 @@ class Fake:
         self.sessions: list[dict[str, Any]] = []
         """What each session was asked, in order of arrival."""
         self.url = ""
+        self._lost: set[str] = set()
+        self._held: dict[str, float] = {}
+        self._instead: dict[str, tuple[Any, ...]] = {}
+        self._before: dict[str, tuple[Any, ...]] = {}
+        self._late: set[asyncio.Future[None]] = set()
         self._lock = threading.Lock()
 
     def behave(self, *plan: str) -> None:
@@ -108,6 +126,67 @@ class Fake:
         if unknown:
             raise ValueError(f"{type(self).__name__} cannot behave as {unknown}; it can as {sorted(self.behaviours)}")
         self.plan = list(plan)
+
+    def lose(self, *names: str) -> None:
+        """Never send these events; of an HTTP service, never answer."""
+        self._lost.update(names)
+
+    def hold(self, name: str, seconds: float) -> None:
+        """Send an event so many seconds later than its time: what comes after it overtakes it."""
+        self._held[name] = seconds
+
+    def instead(self, name: str, *contents: Any) -> None:
+        """Send something else in place of an event: JSON, or a text or bytes as they are.
+
+        Args:
+            name: of the event, the message's field, or the leg of an HTTP service.
+            contents: one after another; without any, nothing is sent.
+        """
+        self._instead[name] = contents
+
+    def inject(self, name: str, *contents: Any) -> None:
+        """Send something, as :meth:`instead` does, before an event."""
+        self._before[name] = contents
+
+    def restore(self) -> None:
+        """Lose, hold, replace and add nothing any more."""
+        for changes in (self._lost, self._held, self._instead, self._before):
+            changes.clear()
+
+    async def deliver(self, names: Iterable[str], message: Any, send: Callable[[Any], Awaitable[None]]) -> None:
+        """Send a message as it is to be sent by what was set for any of its names."""
+        names = set(names)
+        for name in names & self._before.keys():
+            for extra in self._before[name]:
+                await send(extra)
+        if names & self._lost:
+            return
+        contents = next((self._instead[name] for name in names if name in self._instead), (message,))
+        wait = max((self._held[name] for name in names if name in self._held), default=0.0)
+
+        async def late() -> None:
+            await asyncio.sleep(wait)
+            for content in contents:
+                await send(content)
+
+        if wait:
+            task = asyncio.ensure_future(late())
+            self._late.add(task)
+            task.add_done_callback(self._late.discard)
+            return
+        for content in contents:
+            await send(content)
+
+    async def answered(self, leg: str, body: Any) -> web.Response:
+        """Return the answer of an HTTP leg as it is to be, by what was set for it."""
+        if leg in self._lost:
+            await asyncio.sleep(3600)
+        await asyncio.sleep(self._held.get(leg, 0.0))
+        content = self._instead[leg][0] if leg in self._instead else body
+        if isinstance(content, str | bytes):
+            data = content if isinstance(content, bytes) else content.encode()
+            return web.Response(body=data, content_type="application/json")
+        return web.json_response(content)
 
     def next_behaviour(self) -> str:
         """Take the next behaviour of the plan."""

@@ -76,6 +76,8 @@ class ReplayLM(SpeechLM):
             output_transcript=recorded.output_transcript,
             error=recorded.error,
             first_audio_s=recorded.first_audio_s,
+            first_byte_s=recorded.first_byte_s,
+            speech_pace=recorded.speech_pace,
             total_s=recorded.total_s,
         )
         return Asked(reply=reply, turn=recorded.turn, turn_texts=recorded.turn_texts)

@@ -8,13 +8,16 @@ from __future__ import annotations
 from typing import Any
 
 from vaeval_tasks.audio import wav_bytes
+from vaeval_tasks.models.adapters.cascade_replies import read_responses, read_transcript
 from vaeval_tasks.models.clock import Clock
+from vaeval_tasks.models.fate import TurnError, failure
 from vaeval_tasks.models.protocol import Conversation, Reply, Turn, TurnRole
 from vaeval_tasks.models.providers import address, secret
 from vaeval_tasks.models.speech_in import clips, earlier, question
-from vaeval_tasks.models.transport.http import Http, json_of
+from vaeval_tasks.models.transport.http import Http, error_in_reply, json_of
 from vaeval_tasks.models.transport.record import audio_stub
-from vaeval_tasks.models.turn import Answer, Timeouts, TurnError, run_turn
+from vaeval_tasks.models.turn import Answer, Timeouts, run_turn
+from vaeval_tasks.services.http.meaning import error_inside, json_body
 from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
 
 __all__ = ["Cascade"]
@@ -40,12 +43,11 @@ class Cascade:
 
         async def talk(answer: Answer) -> None:
             answer.request = {"messages": [_shown(turn) for turn in turns], **config.params}
-            answer.recorder.asked()
             messages = [await self._message(turn, answer, config, timeouts) for turn in turns]
             answer.input_transcript = messages[-1]["content"]
             if not answer.input_transcript.strip():
                 raise TurnError(ResponseStatus.empty, "the recogniser heard no words; the language model was not asked")
-            answer.text = await self._think(messages, answer, config, timeouts)
+            await self._think(messages, answer, config, timeouts)
             if not answer.text.strip():
                 raise TurnError(ResponseStatus.empty, "the language model answered without words")
             await self._speak(answer, config, timeouts)
@@ -77,16 +79,17 @@ class Cascade:
             answer=answer,
             timeouts=timeouts,
             headers={"xi-api-key": secret("ELEVENLABS_API_KEY", config)},
+            asks=True,
             data=fields,
             files={"file": ("prompt.wav", data, "audio/wav")},
         ) as response:
-            body = await json_of(response, config=config)
+            body = await json_of(response, config=config, answer=answer)
         answer.recorder.received({"speech-to-text": body})
-        return str(body.get("text", "")).strip()
+        return read_transcript(body)
 
     async def _think(
         self, messages: list[dict[str, Any]], answer: Answer, config: ModelConfig, timeouts: Timeouts
-    ) -> str:
+    ) -> None:
         body: dict[str, Any] = {
             "model": config.params["llm_model"],
             "instructions": config.system_prompt,
@@ -95,22 +98,23 @@ class Cascade:
         if effort := config.params.get("reasoning_effort"):
             body["reasoning"] = {"effort": effort}
         answer.recorder.sent({"responses": body})
+        url = f"{address(config, 'openai_url')}/responses"
         async with self._http.post(
-            f"{address(config, 'openai_url')}/responses",
+            url,
             config=config,
             answer=answer,
             timeouts=timeouts,
             headers={"Authorization": f"Bearer {secret('OPENAI_API_KEY', config)}"},
             json=body,
         ) as response:
-            reply = await json_of(response, config=config)
+            reply = await json_of(response, config=config, answer=answer)
         answer.recorder.received({"responses": reply})
-        answer.usage["llm"] = reply.get("usage") or {}
-        return _output_text(reply)
+        read_responses(reply, answer, lambda found: failure(config, url, found, begun=answer.begun))
 
     async def _speak(self, answer: Answer, config: ModelConfig, timeouts: Timeouts) -> None:
         body = {"text": answer.text, "model_id": config.params["tts_model"]}
         voice, form = config.params["voice"], f"pcm_{answer.rate}"
+        pieces: list[bytes] = []
         answer.recorder.sent({"text-to-speech": body, "voice": voice, "output_format": form})
         async with self._http.post(
             f"{address(config, 'elevenlabs_url')}/v1/text-to-speech/{voice}/stream",
@@ -122,13 +126,16 @@ class Cascade:
             json=body,
         ) as response:
             if "json" in response.headers.get("content-type", ""):
-                await json_of(response, config=config)
+                await json_of(response, config=config, answer=answer)
                 raise TurnError(ResponseStatus.error, "text-to-speech answered without sound")
             async for piece in response.aiter_bytes():
-                answer.final += piece
-                answer.begun = True
-                answer.recorder.heard()
-        answer.recorder.received({"text-to-speech": audio_stub(bytes(answer.final))})
+                answer.hear(piece)
+                pieces.append(piece)
+            sound = b"".join(pieces)
+            answer.recorder.received({"text-to-speech": sound})
+            error = error_inside(json_body(sound.decode("utf-8", "replace"))) if sound[:1] == b"{" else None
+            if error is not None:  # one that calls itself sound
+                raise error_in_reply(response, error, config=config, where="an error inside HTTP 200", begun=False)
         answer.usage["tts"] = {"characters": len(answer.text)}
 
 
@@ -142,23 +149,3 @@ def _shown(turn: dict[str, Any]) -> dict[str, Any]:
     content: list[dict[str, Any]] = [{"type": "text", "text": turn["text"]}] if turn["text"] else []
     content += [{"type": "audio", "audio_b64": audio_stub(data), "filename": "prompt.wav"} for data in turn["wavs"]]
     return {"role": turn["role"], "content": content}
-
-
-def _output_text(reply: dict[str, Any]) -> str:
-    """Return the words of a Responses reply: every message but commentary.
-
-    Raises:
-        TurnError: the reply is not complete, or the model refused.
-    """
-    if reply.get("status", "completed") != "completed":
-        why = (reply.get("incomplete_details") or reply.get("error") or {}) or "no reason given"
-        raise TurnError(ResponseStatus.error, f"the language model's response is {reply['status']} ({why})")
-    parts = [
-        part
-        for item in reply.get("output") or []
-        if item.get("type") == "message" and item.get("phase") != "commentary"
-        for part in item.get("content") or []
-    ]
-    if refusals := [str(part.get("refusal")) for part in parts if part.get("type") == "refusal"]:
-        raise TurnError(ResponseStatus.refused, f"the language model refused: {' '.join(refusals)}")
-    return "".join(str(part.get("text", "")) for part in parts if part.get("type") == "output_text")

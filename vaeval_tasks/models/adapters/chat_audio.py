@@ -7,25 +7,26 @@
 from __future__ import annotations
 
 import base64
-import time
 from os import environ
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vaeval_tasks.audio import Clip, read_audio, wav_bytes
 from vaeval_tasks.errors import UnknownNameError
-from vaeval_tasks.models.adapters.chat_reply import ErrorEvent, read_completion, read_stream, shown_completion
+from vaeval_tasks.models.adapters.chat_reply import ChatReader, ErrorEvent, events
 from vaeval_tasks.models.clock import Clock
+from vaeval_tasks.models.fate import failure
 from vaeval_tasks.models.protocol import Conversation, Reply, Turn, TurnRole
 from vaeval_tasks.models.providers import address
 from vaeval_tasks.models.speech_in import ROLE_MARK, data_url, image_url, question, read_clips, with_files
-from vaeval_tasks.models.transport.failure import failure
-from vaeval_tasks.models.transport.http import Http, json_of
-from vaeval_tasks.models.transport.record import Message, audio_stub, decode_base64, message
+from vaeval_tasks.models.transport.encoded import decode_base64
+from vaeval_tasks.models.transport.http import Http, error_in_reply, json_of
+from vaeval_tasks.models.transport.record import Message, audio_stub, message
 from vaeval_tasks.models.turn import Answer, Timeouts, run_turn, unsupported
-from vaeval_tasks.services.http.meaning import of_error
-from vaeval_tasks.services.http.secrets import keys_of
 from vaeval_tasks.store.schema import ModelConfig
+
+if TYPE_CHECKING:
+    import httpx
 
 __all__ = ["AUDIO_PARTS", "ChatAudio"]
 
@@ -67,13 +68,12 @@ class ChatAudio:
             url = f"{address(config)}/chat/completions"
             answer.request = {"url": url, **request.shown}
             answer.recorder.sent(answer.request)
-            answer.recorder.asked()
             key = environ.get("VAEVAL_CHAT_API_KEY", "")
             headers = {"Content-Type": "application/json"}
             if key:
                 headers["Authorization"] = f"Bearer {key}"
             async with self._http.post(
-                url, config=config, answer=answer, timeouts=timeouts, headers=headers, content=request.wire
+                url, config=config, answer=answer, timeouts=timeouts, headers=headers, asks=True, content=request.wire
             ) as response:
                 await _read(response, answer, config, streamed=bool(request.shown.get("stream")))
 
@@ -86,19 +86,24 @@ class ChatAudio:
         await self._http.close()
 
 
-async def _read(response: Any, answer: Answer, config: ModelConfig, *, streamed: bool) -> None:
-    if streamed:
-        try:
-            await read_stream(response.aiter_lines(), answer)
-        except ErrorEvent as error:
-            found = of_error(
-                error.error, keys=keys_of(response.request.headers), now=time.time(), where="in the stream"
-            )
-            raise failure(config, str(response.url), found, begun=answer.begun) from None
-        return
-    reply = await json_of(response, config=config)
-    answer.recorder.received(shown_completion(reply))
-    read_completion(reply, answer)
+async def _read(response: httpx.Response, answer: Answer, config: ModelConfig, *, streamed: bool) -> None:
+    """Read a reply as what it says it is: some engines answer whole to who asked for a stream, and some the reverse."""
+    kind = response.headers.get("content-type", "")
+    if "event-stream" in kind:
+        streamed = True
+    elif "json" in kind and "ndjson" not in kind:
+        streamed = False
+    reader = ChatReader(answer, lambda found: failure(config, str(response.url), found, begun=answer.begun))
+    try:
+        if streamed:
+            async for data in events(response.aiter_bytes()):
+                if reader.take(data):
+                    return
+            reader.end_of_stream()
+        else:
+            reader.whole(await json_of(response, config=config, answer=answer))
+    except ErrorEvent as error:
+        raise error_in_reply(response, error.error, config=config, where="in the stream", begun=answer.begun) from None
 
 
 def _files(conversation: Conversation) -> list[Path]:

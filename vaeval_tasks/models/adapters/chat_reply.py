@@ -3,23 +3,68 @@
 * One reply: ``message.audio.data`` is a sound file or raw PCM. Older vLLM-Omni gives two choices, one with the text
   and one with the audio; newer ones merge them; ``gpt-audio`` adds a transcript.
 * A stream: vLLM-Omni marks a chunk ``modality: audio`` and puts a whole WAV into ``delta.content``; DashScope-style
-  servers put raw PCM into ``delta.audio.data``, whatever format was asked for.
+  servers put raw PCM into ``delta.audio.data``, whatever format was asked for, or one long text in pieces.
+
+Shapes: ``ChatCompletion`` and ``ChatCompletionChunk`` of the ``openai`` package.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-from vaeval_tasks.audio import Clip, read_audio
-from vaeval_tasks.errors import InputError
-from vaeval_tasks.models.transport.record import decode_base64
-from vaeval_tasks.models.turn import Answer, TurnError
-from vaeval_tasks.services.http.meaning import error_inside
-from vaeval_tasks.store.schema import ResponseStatus
+import msgspec
 
-__all__ = ["ErrorEvent", "add_sound", "read_completion", "read_stream"]
+from vaeval_tasks.models.adapters.uses import Use
+from vaeval_tasks.models.transport.edge import BadMessageError, fit, keeping, read_json, shortened
+from vaeval_tasks.models.turn import Answer
+from vaeval_tasks.services.http.meaning import HttpMeaning, HttpOutcome, error_inside
+
+__all__ = ["FIELDS", "FINISH_REASONS", "ChatReader", "ErrorEvent", "events"]
+
+FIELDS: dict[str, Use] = {
+    "choices": Use.use,
+    "usage": Use.use,
+    "error": Use.refuse,
+    "modality": Use.use,
+    "message.content": Use.use,
+    "message.audio": Use.use,
+    "message.refusal": Use.refuse,
+    "message.reasoning_content": Use.use,
+    "message.reasoning": Use.use,
+    "message.role": Use.record,
+    "message.annotations": Use.ignore,
+    "message.function_call": Use.ignore,
+    "message.tool_calls": Use.ignore,
+    "delta.content": Use.use,
+    "delta.audio": Use.use,
+    "delta.refusal": Use.refuse,
+    "delta.reasoning_content": Use.use,
+    "delta.reasoning": Use.use,
+    "delta.role": Use.record,
+    "delta.function_call": Use.ignore,
+    "delta.tool_calls": Use.ignore,
+    "finish_reason": Use.end,
+    "id": Use.record,
+    "object": Use.record,
+    "created": Use.record,
+    "model": Use.record,
+    "system_fingerprint": Use.record,
+    "service_tier": Use.record,
+    "metadata": Use.record,
+    "moderation": Use.record,
+    "obfuscation": Use.ignore,
+}
+"""Each field of a reply or of a chunk and what is done with it; one that is not here is kept in the record."""
+
+FINISH_REASONS: dict[str, HttpMeaning] = {
+    "stop": HttpMeaning.ok,
+    "length": HttpMeaning.cut,
+    "tool_calls": HttpMeaning.ok,
+    "function_call": HttpMeaning.ok,
+    "content_filter": HttpMeaning.filtered,
+}
+"""What a ``finish_reason`` means; others only end the answer, save for errors."""
 
 
 class ErrorEvent(Exception):
@@ -30,141 +75,191 @@ class ErrorEvent(Exception):
         self.error = error
 
 
-_FILES = (b"RIFF", b"fLaC", b"OggS", b"ID3", b"\xff\xfb", b"\xff\xf3")
-
-_MONO_PCM, _SHORT_DATA = b"\x01\x00\x01\x00", b"\x10\x00data"
-"""Fields of the WAV header that nearly every engine writes; such a file is read in a tenth of libsndfile's time."""
+class _Part(msgspec.Struct, frozen=True):
+    text: str | None = None
 
 
-def add_sound(answer: Answer, data: bytes) -> None:
-    """Add a piece of audio: a sound file by its first bytes, else PCM at the answer's rate.
-
-    Raises:
-        TurnError: the file cannot be read, or its rate is another than that of the pieces before.
-    """
-    if data.startswith(_FILES):
-        clip = _file(data)
-        if answer.final and clip.rate != answer.rate:
-            raise TurnError(ResponseStatus.error, f"the rate changed from {answer.rate} to {clip.rate} Hz")
-        answer.rate = clip.rate
-        data = clip.pcm16()
-    if data:
-        answer.final += data
-        answer.begun = True
-        answer.recorder.heard()
+class _Audio(msgspec.Struct, frozen=True):
+    data: str | None = None
+    transcript: str | None = None
+    url: str | None = None
 
 
-def _file(data: bytes) -> Clip:
-    if data[:4] == b"RIFF" and data[12:16] == b"fmt " and data[20:24] == _MONO_PCM and data[34:40] == _SHORT_DATA:
-        size = int.from_bytes(data[40:44], "little")  # of a streamed file it is 0xFFFFFFFF
-        return Clip.from_pcm16(data[44 : 44 + size], int.from_bytes(data[24:28], "little"))
-    if data.startswith(b"RIFF") and (at := data.find(b"data")) > 0:
-        # a streamed WAV does not know its length when the header is written: the bytes at hand are what counts
-        size = min(len(data) - at - 8, 0xFFFFFFFF)
-        data = (
-            b"RIFF"
-            + (len(data) - 8).to_bytes(4, "little")
-            + data[8 : at + 4]
-            + size.to_bytes(4, "little")
-            + data[at + 8 :]
-        )
-    try:
-        return read_audio(data, name="the answer's audio")
-    except InputError as error:
-        raise TurnError(ResponseStatus.error, str(error)) from None
+class _Words(msgspec.Struct, frozen=True):
+    """A message or a delta."""
+
+    content: str | list[_Part] | None = None
+    audio: _Audio | None = None
+    refusal: str | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
 
 
-def _text(content: Any) -> str:
+class _Choice(msgspec.Struct, frozen=True):
+    message: _Words | None = None
+    delta: _Words | None = None
+    finish_reason: str | None = None
+
+
+class _Completion(msgspec.Struct, frozen=True):
+    choices: list[_Choice] | None = None
+    usage: dict[str, Any] | None = None
+    modality: str | None = None
+
+
+def _text(content: str | list[_Part] | None) -> str:
     """Return the words of a message's content: a string, or parts."""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):
-        return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
-    return ""
+    return content if isinstance(content, str) else "".join(part.text or "" for part in content or [])
 
 
-def read_completion(body: dict[str, Any], answer: Answer) -> None:
-    """Take the answer out of one whole reply: the first audio and the first words of any choice."""
-    choices = [choice for choice in body.get("choices") or [] if isinstance(choice, dict)]
-    messages = [choice.get("message") or {} for choice in choices]
-    answer.usage = body.get("usage") or {}
-    for message in messages:
-        audio = message.get("audio") or {}
-        if audio.get("data") and not answer.final:
-            add_sound(answer, decode_base64(audio["data"]))
-        answer.output_transcript = answer.output_transcript or str(audio.get("transcript") or "")
-        answer.text = answer.text or _text(message.get("content"))
-        answer.thoughts = answer.thoughts or str(message.get("reasoning_content") or message.get("reasoning") or "")
-        if message.get("refusal") and not answer.final:
-            raise TurnError(ResponseStatus.refused, str(message["refusal"]))
-    _finish({str(choice.get("finish_reason")) for choice in choices}, answer)
+class ChatReader:
+    """Reads a reply, whole or in chunks.
+
+    Args:
+        answer: where the answer is collected.
+        fail: returns the exception that a failure is.
+    """
+
+    def __init__(self, answer: Answer, fail: Callable[[HttpOutcome], Exception]) -> None:
+        self._answer, self._fail = answer, fail
+        self._reasons: set[str] = set()
+        self._refusal = ""
+        self._whole = False
+
+    def whole(self, body: dict[str, Any]) -> None:
+        """Take one whole reply: the first audio and the first words of any choice.
+
+        Raises:
+            BadMessageError: a field of it is not what it must be.
+            TurnError: the answer was refused.
+        """
+        self._whole = True
+        self._body(body)
+        self._finish()
+
+    def take(self, data: bytes) -> bool:
+        """Take the data of an event; return whether it was the last.
+
+        Raises:
+            ErrorEvent: it is an error.
+            BadMessageError: it is no chunk.
+            TurnError: the answer was refused.
+        """
+        if data.strip() == b"[DONE]":
+            self._finish()
+            return True
+        try:
+            chunk = read_json(data)
+        except BadMessageError:
+            self._answer.recorder.received({"unreadable": shortened(repr(data[:2000]))})
+            raise
+        if (error := error_inside(chunk)) is not None:
+            self._answer.recorder.received({"error": shortened(error)})
+            raise ErrorEvent(error)
+        if not isinstance(chunk, dict):
+            self._answer.recorder.received({"unreadable": shortened(chunk)})
+            raise BadMessageError(f"a chunk that is not an object: {data[:60]!r}")
+        self._body(chunk)
+        return False
+
+    def end_of_stream(self) -> None:
+        """Take it that nothing more comes.
+
+        Raises:
+            TurnError: the answer had not ended, or was refused.
+        """
+        if not self._reasons:
+            reason = "the stream ended before the answer did"
+            raise self._fail(HttpOutcome(meaning=HttpMeaning.broken, reason=reason))
+        self._finish()
+
+    def _body(self, body: dict[str, Any]) -> None:
+        with keeping(self._answer.recorder, body):
+            reply = fit(body, _Completion, "chat completion")
+            shown = [self._choice(choice, reply.modality == "audio") for choice in reply.choices or []]
+        self._answer.recorder.received(_with_sound(body, shown))
+        self._answer.usage = reply.usage or self._answer.usage
+
+    def _choice(self, choice: _Choice, is_audio: bool) -> dict[str, Any]:
+        """Take a choice; return what to keep in place of its audio."""
+        shown: dict[str, Any] = {}
+        if choice.finish_reason:
+            self._reasons.add(choice.finish_reason)
+        said = choice.message or choice.delta
+        if said is None:
+            return shown
+        audio = said.audio or _Audio()
+        if audio.data:
+            if not (self._whole and self._answer.begun):  # of several choices the first is heard
+                shown["audio"] = self._answer.hear(audio.data)
+        elif audio.url:
+            self._answer.add_note("audio came as an address, which is not fetched")
+        self._refusal += said.refusal or ""
+        self._add("output_transcript", audio.transcript or "")
+        self._add("thoughts", said.reasoning_content or said.reasoning or "")
+        if is_audio and isinstance(said.content, str):
+            shown["content"] = self._answer.hear(said.content)
+        else:
+            self._add("text", _text(said.content))
+        return shown
+
+    def _add(self, field: str, words: str) -> None:
+        before = getattr(self._answer, field)
+        if words and not (self._whole and before):
+            setattr(self._answer, field, before + words)
+
+    def _finish(self) -> None:
+        meanings = {FINISH_REASONS.get(reason, HttpMeaning.ok) for reason in self._reasons}
+        if self._refusal and not self._answer.begun:
+            raise self._fail(HttpOutcome(meaning=HttpMeaning.filtered, reason=f"the model refused: {self._refusal}"))
+        if HttpMeaning.filtered in meanings:
+            raise self._fail(HttpOutcome(meaning=HttpMeaning.filtered, reason="the answer was filtered"))
+        if HttpMeaning.cut in meanings:
+            self._answer.add_note("the answer was cut at the length limit")
 
 
-def shown_completion(body: dict[str, Any]) -> dict[str, Any]:
-    """Return a reply or a chunk with its audio as bytes."""
+def _with_sound(body: dict[str, Any], shown: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return a reply or a chunk with its audio replaced."""
+    if not any(shown):
+        return body
     choices = []
-    for choice in body.get("choices") or []:
-        part = "message" if "message" in choice else "delta"
-        message = dict(choice.get(part) or {})
-        if isinstance(message.get("audio"), dict) and message["audio"].get("data"):
-            message["audio"] = {**message["audio"], "data": decode_base64(message["audio"]["data"])}
-        if _is_audio_chunk(body) and message.get("content"):
-            message["content"] = decode_base64(message["content"])
-        choices.append({**choice, part: message})
+    for choice, kept in zip(body["choices"], shown, strict=True):
+        part = "message" if choice.get("message") is not None else "delta"
+        if kept:
+            words = dict(choice[part])
+            if "audio" in kept:
+                words["audio"] = {**words["audio"], "data": kept["audio"]}
+            if "content" in kept:
+                words["content"] = kept["content"]
+            choices.append({**choice, part: words})
+        else:
+            choices.append(choice)
     return {**body, "choices": choices}
 
 
-def _is_audio_chunk(chunk: dict[str, Any]) -> bool:
-    return chunk.get("modality") == "audio"
+async def events(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield the data of server-sent events, as the HTML standard cuts them: several lines may make one.
 
-
-async def read_stream(lines: AsyncIterator[str], answer: Answer) -> None:
-    """Take the answer out of server-sent events.
-
-    Raises:
-        ErrorEvent: a chunk is an error.
-        TurnError: a chunk is not JSON, or the stream broke off.
+    A text may hold characters that end a line elsewhere, so the bytes are cut and not the text.
     """
-    reasons: set[str] = set()
-    done = False
-    async for line in lines:
-        if not line.startswith("data:"):
-            continue
-        data = line.removeprefix("data:").strip()
-        if data == "[DONE]":
-            done = True
-            break
-        try:
-            chunk = json.loads(data)
-        except json.JSONDecodeError:
-            raise TurnError(ResponseStatus.error, f"a chunk that is not JSON: {data[:60]!r}") from None
-        if (error := error_inside(chunk)) is not None:
-            raise ErrorEvent(error)
-        answer.recorder.received(shown_completion(chunk))
-        answer.usage = chunk.get("usage") or answer.usage
-        for choice in chunk.get("choices") or []:
-            _add_delta(choice.get("delta") or {}, _is_audio_chunk(chunk), answer)
-            if choice.get("finish_reason"):
-                reasons.add(str(choice["finish_reason"]))
-    if not done and not reasons:
-        raise TurnError(ResponseStatus.error, "the stream ended before the answer did")
-    _finish(reasons, answer)
+    rest, name, data = b"", b"", list[bytes]()
+    async for piece in pieces:
+        lines = (rest + piece).replace(b"\r\n", b"\n").split(b"\n")
+        rest = lines.pop()
+        for line in (one.removesuffix(b"\r") for one in lines):
+            if line.startswith(b"data:"):
+                data.append(line[5:].removeprefix(b" "))
+            elif line.startswith(b"event:"):
+                name = line[6:].strip()
+            elif not line and data:
+                yield _of_event(name, b"\n".join(data))
+                name, data = b"", []
+    if rest.startswith(b"data:"):
+        data.append(rest[5:].removeprefix(b" ").removesuffix(b"\r"))
+    if data:
+        yield _of_event(name, b"\n".join(data))
 
 
-def _add_delta(delta: dict[str, Any], is_audio: bool, answer: Answer) -> None:
-    audio = delta.get("audio") or {}
-    if audio.get("data"):
-        add_sound(answer, decode_base64(audio["data"]))
-    answer.output_transcript += str(audio.get("transcript") or "")
-    answer.thoughts += str(delta.get("reasoning_content") or delta.get("reasoning") or "")
-    if is_audio:
-        add_sound(answer, decode_base64(delta.get("content") or ""))
-    else:
-        answer.text += _text(delta.get("content"))
-
-
-def _finish(reasons: set[str], answer: Answer) -> None:
-    if "content_filter" in reasons:
-        raise TurnError(ResponseStatus.refused, "the answer was filtered")
-    if "length" in reasons:
-        answer.note = "the answer was cut at the length limit"
+def _of_event(name: bytes, data: bytes) -> bytes:
+    """Return the data of an event; of one that is called an error, as an error."""
+    return b'{"error": ' + data + b"}" if name == b"error" and b'"error"' not in data else data

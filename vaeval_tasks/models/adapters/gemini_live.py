@@ -1,20 +1,25 @@
 """Google Gemini Live: ``BidiGenerateContent`` over a WebSocket, PCM 16 kHz in and 24 kHz out.
 
-Automatic activity detection is off, so ``activityEnd``, not silence, ends the user's turn. The model's turn ends
-with ``turnComplete``, unless ``interactionStatus`` says that more is to come: then what was heard is provisional.
+Automatic activity detection is off, so ``activityEnd``, not silence, ends the user's turn. Earlier turns go in first
+as ``clientContent`` that says ``turnComplete``: the service waits for it before it listens. How the answer is read
+stands in :mod:`vaeval_tasks.models.adapters.gemini_events`.
 """
 
 from __future__ import annotations
 
 import base64
-import re
+import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from vaeval_tasks.errors import InputError, ServiceError
+import msgspec
+
+from vaeval_tasks.errors import InputError
+from vaeval_tasks.models.adapters.gemini_events import GeminiReader, rate_of
 from vaeval_tasks.models.clock import Clock
+from vaeval_tasks.models.fate import TurnError, failure, settings_refused
 from vaeval_tasks.models.protocol import Conversation, Reply, Turn, TurnRole
 from vaeval_tasks.models.providers import address, secret
 from vaeval_tasks.models.speech_in import (
@@ -27,12 +32,14 @@ from vaeval_tasks.models.speech_in import (
     question,
     speech,
 )
-from vaeval_tasks.models.transport.record import Message, decode_base64, hide, message
+from vaeval_tasks.models.transport.edge import fit, keeping
+from vaeval_tasks.models.transport.record import Message, hide, message
 from vaeval_tasks.models.transport.websocket import ClosedError, Socket, connect
-from vaeval_tasks.models.turn import Answer, Timeouts, TurnError, alongside, run_turn
+from vaeval_tasks.models.turn import Answer, Timeouts, alongside, run_turn
+from vaeval_tasks.services.http.meaning import of_error
 from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
 
-__all__ = ["GeminiLive", "rate_of", "setup_message"]
+__all__ = ["GeminiLive", "setup_message"]
 
 OUTPUT_RATE = 24000
 _GENERATION = (
@@ -48,8 +55,11 @@ _GENERATION = (
 _SESSION = ("inputAudioTranscription", "outputAudioTranscription", "realtimeInputConfig")
 _START = message({"realtimeInput": {"activityStart": {}}})
 _END = message({"realtimeInput": {"activityEnd": {}}})
-_BAD_SETUP = (1007, 1008)
-"""Close codes of a setup that is refused: a bad argument, an unknown model, a refused key."""
+
+
+class _SetUp(msgspec.Struct, frozen=True, rename="camel"):
+    setup_complete: dict[str, Any] | None = None
+    error: Any = None
 
 
 def setup_message(config: ModelConfig, conversation: Conversation) -> dict[str, Any]:
@@ -65,12 +75,6 @@ def setup_message(config: ModelConfig, conversation: Conversation) -> dict[str, 
     if earlier(conversation):
         setup["historyConfig"] = {"initialHistoryInClientContent": True}
     return {"setup": setup}
-
-
-def rate_of(mime: str, default: int) -> int:
-    """Return the rate in Hz that a media type such as ``audio/pcm;rate=16000`` names."""
-    found = re.search(r"rate=(\d+)", mime)
-    return int(found.group(1)) if found else default
 
 
 class GeminiLive:
@@ -103,7 +107,7 @@ class GeminiLive:
                 await _set_up(socket, answer, setup, config)
                 await alongside(
                     lambda: _ask(socket, answer, question(conversation), before, sound),
-                    lambda: _listen(socket, answer),
+                    lambda: _listen(socket, answer, config),
                 )
 
         return await run_turn(talk, clock=self._clock, timeouts=timeouts, rate=OUTPUT_RATE)
@@ -143,24 +147,23 @@ def _audio(mime: str) -> Callable[[Any], dict[str, Any]]:
     return lambda data: {"realtimeInput": {"audio": {"data": data, "mimeType": mime}}}
 
 
-async def _receive(socket: Socket, answer: Answer) -> dict[str, Any]:
-    """Return the next message; the ``data`` of its parts that bring sound is PCM."""
-    got = await socket.receive()
-    for part in ((got.get("serverContent") or {}).get("modelTurn") or {}).get("parts") or []:
-        if data := part.get("inlineData"):
-            data["data"] = decode_base64(data.get("data"))
-    answer.recorder.received(got)
-    return got
-
-
 async def _set_up(socket: Socket, answer: Answer, setup: dict[str, Any], config: ModelConfig) -> None:
     await socket.send(message(setup))
     try:
-        while "setupComplete" not in await _receive(socket, answer):
-            pass
+        while (got := await socket.receive()) is not None:
+            with keeping(answer.recorder, got):
+                taken = fit(got, _SetUp, "setupComplete")
+            answer.recorder.received(got)
+            if taken.error is not None:
+                found = of_error(taken.error, now=time.time(), where="an error message")
+                raise settings_refused(config, _url(config), found)
+            if "setupComplete" in got:
+                return
     except ClosedError as error:
-        if error.code in _BAD_SETUP:
-            raise ServiceError(f"{config.config_id}: gemini_live refused the setup: {error.reason}") from None
+        raise settings_refused(config, _url(config), error.outcome) from None
+    except TurnError as error:
+        if error.status is ResponseStatus.timeout:
+            raise TurnError(error.status, "setupComplete never came", error.retry) from None
         raise
 
 
@@ -168,11 +171,12 @@ async def _ask(socket: Socket, answer: Answer, turn: Turn, before: list[dict[str
     history = [message(_client_content(before), _client_content([_shown(t) for t in before]))] if before else []
     images = [_image(path) for path in turn.images]
     await socket.send(*history, _START, *images, *sound.messages, _END)
+    await socket.sent()
     answer.recorder.asked()
 
 
 def _client_content(turns: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"clientContent": {"turns": turns, "turnComplete": False}}
+    return {"clientContent": {"turns": turns, "turnComplete": True}}
 
 
 def _image(path: Path) -> Message:
@@ -181,36 +185,17 @@ def _image(path: Path) -> Message:
     return message(content, hide(content, "realtimeInput", "video", "data"))
 
 
-async def _listen(socket: Socket, answer: Answer) -> None:
-    while True:
-        got = await _receive(socket, answer)
-        if usage := got.get("usageMetadata"):
-            answer.usage = usage
-        # one message may hold several fields at once: look at each of them
-        content = got.get("serverContent") or {}
-        for part in (content.get("modelTurn") or {}).get("parts") or []:
-            _collect(part, answer)
-        answer.input_transcript += (content.get("inputTranscription") or {}).get("text") or ""
-        if "outputTranscription" in content:
-            answer.output_transcript += content["outputTranscription"].get("text") or ""
-        if content.get("interrupted"):
-            raise TurnError(ResponseStatus.error, "the answer was interrupted")
-        if content.get("turnComplete"):
-            if content.get("interactionStatus") != "IN_PROGRESS":
-                answer.has_transcript = "outputAudioTranscription" in answer.request["setup"]
-                return
-            answer.set_aside()
-            answer.output_transcript = ""
-
-
-def _collect(part: dict[str, Any], answer: Answer) -> None:
-    if "text" in part:
-        if part.get("thought"):
-            answer.thoughts += part["text"]
-        else:
-            answer.text += part["text"]
-    if data := part.get("inlineData"):
-        answer.rate = rate_of(data.get("mimeType") or "", answer.rate)
-        answer.final += data["data"]
-        answer.begun = True
-        answer.recorder.heard()
+async def _listen(socket: Socket, answer: Answer, config: ModelConfig) -> None:
+    transcribed = "outputAudioTranscription" in answer.request["setup"]
+    url = _url(config)
+    reader = GeminiReader(
+        answer, lambda found: failure(config, url, found, begun=answer.begun), transcribed=transcribed
+    )
+    try:
+        while (got := await socket.receive(reader.patience())) is not None and not reader.take(got):
+            pass
+    except ClosedError:
+        if reader.patience() is None or not answer.answering:
+            raise
+    finally:
+        reader.fill()

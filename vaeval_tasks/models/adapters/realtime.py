@@ -9,24 +9,33 @@ from __future__ import annotations
 import base64
 import time
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from vaeval_tasks.errors import ServiceError
+from vaeval_tasks.models.adapters.realtime_events import RealtimeReader, event_type
 from vaeval_tasks.models.clock import Clock
+from vaeval_tasks.models.fate import TurnError, failure, settings_refused
 from vaeval_tasks.models.protocol import Conversation, Reply, Turn, TurnRole
 from vaeval_tasks.models.providers import address, secret
 from vaeval_tasks.models.speech_in import Speech, earlier, image_url, pcm, question, speech
-from vaeval_tasks.models.transport.failure import failure
-from vaeval_tasks.models.transport.record import audio_stub, decode_base64, hide, message
+from vaeval_tasks.models.transport.edge import fit, keeping
+from vaeval_tasks.models.transport.record import audio_stub, hide, message
 from vaeval_tasks.models.transport.websocket import ClosedError, Socket, connect
-from vaeval_tasks.models.turn import Answer, Timeouts, TurnError, alongside, run_turn
-from vaeval_tasks.services.http.meaning import HttpOutcome, of_error
+from vaeval_tasks.models.turn import Answer, Timeouts, alongside, run_turn
+from vaeval_tasks.services.http.meaning import of_error
 from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
 
 __all__ = ["Realtime", "differences"]
 
+_CONFIRMED_WITHIN_S = 10.0
+"""How long to wait for the settings to be confirmed."""
 _END = (message({"type": "input_audio_buffer.commit"}), message({"type": "response.create"}))
+
+
+class _Updated(msgspec.Struct, frozen=True):
+    session: dict[str, Any] | None = None
 
 
 def differences(asked: Any, got: Any, where: str = "session") -> list[str]:
@@ -42,24 +51,6 @@ def differences(asked: Any, got: Any, where: str = "session") -> list[str]:
         return []
     same = asked.lower() == got.lower() if isinstance(asked, str) and isinstance(got, str) else asked == got
     return [] if same else [f"{where}: asked for {asked!r}, got {got!r}"]
-
-
-@dataclass(slots=True)
-class _Output:
-    """The items of one response, in order of ``output_index``."""
-
-    phases: dict[int, str] = field(default_factory=dict)
-    audio: dict[tuple[int, int], bytearray] = field(default_factory=dict)
-    words: dict[tuple[int, int], str] = field(default_factory=dict)
-
-    def is_final(self, index: int) -> bool:
-        return self.phases.get(index, "") != "commentary"
-
-    def fill(self, answer: Answer) -> None:
-        """Sort the items into final and provisional."""
-        for (index, _), sound in sorted(self.audio.items()):
-            (answer.final if self.is_final(index) else answer.provisional).extend(sound)
-        answer.output_transcript = " ".join(t for (i, _), t in sorted(self.words.items()) if t and self.is_final(i))
 
 
 class Realtime(ABC):
@@ -111,21 +102,32 @@ class Realtime(ABC):
         """Nothing stays open between turns."""
 
     async def _configure(self, socket: Socket, answer: Answer, session: dict[str, Any], config: ModelConfig) -> None:
-        """Send the session and wait until the provider has taken it, unchanged."""
+        """Send the session and wait until the provider has taken it, unchanged.
+
+        Some servers never say ``session.created`` or ``session.updated``: then the question is asked all the same, and
+        the answer says that its settings were not confirmed.
+        """
+        await socket.send(message({"type": "session.update", "session": session}))
+        until, missing = self._clock.now() + _CONFIRMED_WITHIN_S, ["session.created", "session.updated"]
         try:
-            while (event := await _receive(socket, answer))["type"] not in ("session.created", "conversation.created"):
-                _permanent(event, config)
-            await socket.send(message({"type": "session.update", "session": session}))
-            while (event := await _receive(socket, answer))["type"] != "session.updated":
-                _permanent(event, config)
+            while (event := await socket.receive(max(0.0, until - self._clock.now()))) is not None:
+                with keeping(answer.recorder, event):
+                    kind = event_type(event)
+                    taken = fit(event, _Updated, kind) if kind == "session.updated" else None
+                answer.recorder.received(event)
+                if kind == "error":
+                    found = of_error(event.get("error") or "no reason given", now=time.time(), where="an error event")
+                    raise settings_refused(config, address(config), found)
+                if kind in ("session.created", "conversation.created"):
+                    missing = ["session.updated"]
+                if taken is not None:
+                    if wrong := differences(session, taken.session or {}):
+                        changed = f"{config.provider} changed the settings ({'; '.join(wrong)})"
+                        raise ServiceError(f"{config.config_id}: {changed}")
+                    return
         except ClosedError as error:
-            if error.retry is None:
-                raise ServiceError(
-                    f"{config.config_id}: {config.provider} refused the settings: {error.reason}"
-                ) from None
-            raise
-        if wrong := differences(session, event.get("session") or {}):
-            raise ServiceError(f"{config.config_id}: {config.provider} changed the settings ({'; '.join(wrong)})")
+            raise settings_refused(config, address(config), error.outcome) from None
+        answer.add_note(f"{' and '.join(missing)} never came: the settings are not confirmed")
 
     async def _items(self, conversation: Conversation, rate: int) -> list[dict[str, Any]]:
         """Return the earlier turns, and the images of the last one, as conversation items."""
@@ -171,75 +173,22 @@ def _create(item: dict[str, Any]) -> dict[str, Any]:
     return {"type": "conversation.item.create", "item": item}
 
 
-async def _receive(socket: Socket, answer: Answer) -> dict[str, Any]:
-    """Return the next event; the ``delta`` of one that brings sound is PCM."""
-    event = await socket.receive()
-    if event.setdefault("type", "") == "response.output_audio.delta":
-        event["delta"] = decode_base64(event.get("delta"))
-    answer.recorder.received(event)
-    return event
-
-
-def _permanent(event: dict[str, Any], config: ModelConfig) -> None:
-    """Raise for an error before the question was asked: the settings are refused."""
-    if event["type"] == "error":
-        found = _outcome(event.get("error"))
-        if found.meaning.again or found.meaning.for_all:
-            raise failure(config, address(config), found)
-        raise ServiceError(f"{config.config_id}: {config.provider} refused the settings ({found.reason})")
-
-
 async def _ask(socket: Socket, answer: Answer, items: list[dict[str, Any]], sound: Speech) -> None:
     before = [message(_create(item), _create(_shown_item(item))) for item in items]
     await socket.send(*before, *sound.messages, *_END)
+    await socket.sent()
     answer.recorder.asked()
 
 
 async def _listen(socket: Socket, answer: Answer, config: ModelConfig) -> None:
-    output = _Output()
+    reader = RealtimeReader(answer, lambda found: failure(config, address(config), found, begun=answer.begun))
     answer.has_transcript = True
     try:
-        while (event := await _receive(socket, answer))["type"] != "response.done":
-            if event["type"] == "error":
-                raise failure(config, address(config), _outcome(event.get("error")), begun=answer.begun)
-            _collect(event, output, answer)
+        while (event := await socket.receive()) is None or not reader.take(event):
+            pass
+    except TurnError as error:
+        if error.status is ResponseStatus.timeout and reader.met is not None:
+            raise failure(config, address(config), reader.met, begun=answer.begun) from None
+        raise
     finally:
-        output.fill(answer)
-    _finish(event, answer, config)
-
-
-def _collect(event: dict[str, Any], output: _Output, answer: Answer) -> None:
-    kind = event["type"]
-    place = (event.get("output_index", 0), event.get("content_index", 0))
-    if kind == "response.output_item.added":
-        output.phases[place[0]] = (event.get("item") or {}).get("phase") or ""
-    elif kind == "response.output_audio.delta":
-        output.audio.setdefault(place, bytearray()).extend(event["delta"])
-        answer.begun = True
-        if output.is_final(place[0]):
-            answer.recorder.heard()
-    elif kind == "response.output_audio_transcript.delta":
-        output.words[place] = output.words.get(place, "") + str(event.get("delta", ""))
-    elif kind == "response.output_audio_transcript.done":
-        output.words[place] = str(event.get("transcript", ""))
-    elif kind == "response.output_text.delta":
-        answer.text += str(event.get("delta", ""))
-    elif kind.endswith("input_audio_transcription.completed") or kind.endswith("input_audio_transcription.updated"):
-        answer.input_transcript = str(event.get("transcript", ""))
-
-
-def _finish(event: dict[str, Any], answer: Answer, config: ModelConfig) -> None:
-    response = event.get("response") or {}
-    answer.usage = response.get("usage") or event.get("usage") or {}
-    status, details = response.get("status"), response.get("status_details") or {}
-    if status == "completed":
-        return
-    reason = details.get("reason") or ""
-    if status == "failed":
-        raise failure(config, address(config), _outcome(details.get("error")), begun=answer.begun)
-    kind = ResponseStatus.refused if reason == "content_filter" else ResponseStatus.error
-    raise TurnError(kind, f"the response is {status} ({reason or 'no reason given'})")
-
-
-def _outcome(error: Any) -> HttpOutcome:
-    return of_error(error or "no reason given", now=time.time(), where="an error event")
+        reader.fill()

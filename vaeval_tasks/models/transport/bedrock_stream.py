@@ -12,7 +12,12 @@ from os import environ
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
+import msgspec
+
+from vaeval_tasks.errors import fault
 from vaeval_tasks.models.transport import sigv4
+from vaeval_tasks.models.transport.edge import BadMessageError, fit, read_json
+from vaeval_tasks.models.transport.encoded import decode_base64
 from vaeval_tasks.models.transport.eventstream import (
     Frame,
     FrameError,
@@ -22,6 +27,7 @@ from vaeval_tasks.models.transport.eventstream import (
     encode_headers,
 )
 from vaeval_tasks.models.transport.sigv4 import Credentials
+from vaeval_tasks.services.http.meaning import HttpMeaning, HttpOutcome, json_body, of_error, of_response
 
 if TYPE_CHECKING:
     from h2.connection import H2Connection
@@ -33,11 +39,15 @@ _CHUNK = encode_headers({":message-type": "event", ":event-type": "chunk", ":con
 
 
 class StreamError(Exception):
-    """The stream failed: ``kind`` is an exception of the service, ``http`` or ``connection``."""
+    """The stream failed, or was refused before it opened."""
 
-    def __init__(self, kind: str, message: str, status: int = 0) -> None:
-        super().__init__(f"HTTP {status}: {message}" if status else f"{kind}: {message}")
-        self.kind, self.message, self.status = kind, message, status
+    def __init__(self, outcome: HttpOutcome, *, refused: bool = False) -> None:
+        super().__init__(outcome.reason)
+        self.outcome, self.refused = outcome, refused
+
+
+def _broke(reason: str) -> StreamError:
+    return StreamError(HttpOutcome(meaning=HttpMeaning.broken, reason=f"connection: {reason}"))
 
 
 @lru_cache(maxsize=4)
@@ -47,6 +57,14 @@ def _trust(_bundle: str) -> ssl.SSLContext:
     return context
 
 
+class _Chunk(msgspec.Struct, frozen=True):
+    bytes: str
+
+
+class _Inside(msgspec.Struct, frozen=True):
+    event: dict[str, Any]
+
+
 class BedrockStream:
     """One request whose body and answer are both event streams. Open it, send, receive, end, close."""
 
@@ -54,10 +72,12 @@ class BedrockStream:
         self._url = urlsplit(endpoint)
         self._path = f"/model/{quote(model, safe='')}/invoke-with-bidirectional-stream"
         self._credentials = credentials
-        self._events: asyncio.Queue[dict[str, Any] | StreamError | None] = asyncio.Queue()
+        self._events: asyncio.Queue[dict[str, Any] | StreamError | BadMessageError | None] = asyncio.Queue()
         self._frames = FrameReader()
         self._room = asyncio.Event()
         self._refusal = b""
+        self._headers: dict[str, str] = {}
+        self._keys = (credentials.secret_key, credentials.access_key, credentials.token)
         self._status = 0
         self._prior = ""
 
@@ -77,7 +97,9 @@ class BedrockStream:
         )
         if self._writer.get_extra_info("ssl_object").selected_alpn_protocol() != "h2":
             self._writer.close()
-            raise StreamError("connection", "the server does not speak HTTP/2")
+            raise StreamError(
+                HttpOutcome(meaning=HttpMeaning.absent, reason="the server does not speak HTTP/2"), refused=True
+            )
         self._h2: H2Connection = h2.connection.H2Connection(
             config=h2.config.H2Configuration(client_side=True, header_encoding="utf-8")
         )
@@ -132,9 +154,10 @@ class BedrockStream:
 
         Raises:
             StreamError: the service reported a failure, or the connection broke.
+            BadMessageError: a frame holds no event.
         """
         found = await self._events.get()
-        if isinstance(found, StreamError):
+        if isinstance(found, StreamError | BadMessageError):
             raise found
         return found
 
@@ -160,7 +183,7 @@ class BedrockStream:
                 if size > 0:
                     self._h2.send_data(self._stream, data[:size])
             except h2.exceptions.ProtocolError as error:
-                raise StreamError("connection", f"the stream has ended ({type(error).__name__})") from None
+                raise _broke(f"the stream has ended ({type(error).__name__})") from None
             if size > 0:
                 data = data[size:]
                 await self._flush()
@@ -173,7 +196,7 @@ class BedrockStream:
             self._writer.write(self._h2.data_to_send())
             await self._writer.drain()
         except ConnectionError as error:
-            raise StreamError("connection", str(error) or type(error).__name__) from None
+            raise _broke(str(error) or type(error).__name__) from None
 
     async def _read(self) -> None:
         import h2.exceptions
@@ -184,43 +207,57 @@ class BedrockStream:
                     self._on(event)
                 await self._flush()
         except (OSError, FrameError, h2.exceptions.ProtocolError) as error:
-            self._events.put_nowait(StreamError("connection", str(error) or type(error).__name__))
+            self._events.put_nowait(_broke(str(error) or type(error).__name__))
         except StreamError as error:
             self._events.put_nowait(error)
-        self._events.put_nowait(StreamError("connection", "the connection was closed"))
+        except Exception as error:  # a server that is none: the turn must hear of it
+            self._events.put_nowait(_broke(f"unexpected {fault(error)}"))
+        self._events.put_nowait(_broke("the connection was closed"))
         self._room.set()
 
     def _on(self, event: Any) -> None:
         import h2.events
 
         if isinstance(event, h2.events.ResponseReceived):
-            self._status = next(int(value) for name, value in event.headers if name in (":status", b":status"))
+            self._headers = {_plain(name).lower(): _plain(value) for name, value in event.headers}
+            self._status = int(self._headers.get(":status", "0"))
         elif isinstance(event, h2.events.DataReceived):
             self._h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
             if self._status == 200:
                 for frame in self._frames.feed(event.data):
-                    self._events.put_nowait(_event(frame))
+                    self._events.put_nowait(self._event(frame))
             else:
                 self._refusal += event.data
         elif isinstance(event, h2.events.StreamEnded):
             self._events.put_nowait(self._refused() if self._status != 200 else None)
         elif isinstance(event, h2.events.StreamReset | h2.events.ConnectionTerminated):
-            self._events.put_nowait(StreamError("connection", f"the service broke off (code {event.error_code})"))
+            self._events.put_nowait(_broke(f"the service broke off (code {event.error_code})"))
         elif isinstance(event, h2.events.WindowUpdated):
             self._room.set()
 
     def _refused(self) -> StreamError:
-        return StreamError("http", self._refusal.decode("utf-8", "replace")[:300], self._status)
+        headers, text = self._headers, self._refusal.decode("utf-8", "replace")
+        kind = headers.get("x-amzn-errortype", "").partition(":")[0]
+        body = json_body(text)
+        if kind and isinstance(body, dict):
+            text = json.dumps({"error": {**body, "code": kind}})
+        return StreamError(of_response(self._status, headers, text, keys=self._keys, now=time.time()), refused=True)
 
-
-def _event(frame: Frame) -> dict[str, Any] | StreamError:
-    """Read a frame of the answer; keys beside ``bytes`` (such as padding) are of no concern."""
-    try:
-        body = json.loads(frame.payload)
+    def _event(self, frame: Frame) -> dict[str, Any] | StreamError | BadMessageError:
+        """Read a frame of the answer; keys beside ``bytes`` (such as padding) are of no concern."""
         if frame.headers.get(":message-type") != "event":
-            kind = frame.headers.get(":exception-type") or frame.headers.get(":error-code") or "error"
-            return StreamError(str(kind), str(body.get("message", "")))
-        event: dict[str, Any] = json.loads(base64.b64decode(body["bytes"]))["event"]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        return StreamError("connection", f"a frame that cannot be read ({error})")
-    return event
+            kind = str(frame.headers.get(":exception-type") or frame.headers.get(":error-code") or "error")
+            said = json_body(frame.payload.decode("utf-8", "replace"))
+            words = said.get("message") if isinstance(said, dict) else None
+            words = words or str(frame.headers.get(":error-message") or frame.payload[:200])
+            error = {"code": kind, "message": words if isinstance(words, str) else json.dumps(words)}
+            return StreamError(of_error(error, keys=self._keys, now=time.time(), where=kind))
+        try:
+            chunk = fit(read_json(frame.payload), _Chunk, "chunk")
+            return fit(read_json(decode_base64(chunk.bytes)), _Inside, "chunk").event
+        except BadMessageError as error:
+            return error
+
+
+def _plain(text: str | bytes) -> str:
+    return text.decode("latin-1") if isinstance(text, bytes) else str(text)

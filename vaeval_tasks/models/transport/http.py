@@ -8,17 +8,17 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from vaeval_tasks.models.protocol import Retry
-from vaeval_tasks.models.transport.failure import failure, unreachable
-from vaeval_tasks.models.turn import Answer, Timeouts, TurnError
+from vaeval_tasks.models.fate import failure, unreachable
+from vaeval_tasks.models.transport.edge import BadMessageError, read_json, shortened
+from vaeval_tasks.models.turn import Answer, Timeouts
 from vaeval_tasks.services.http.meaning import HttpMeaning, HttpOutcome, error_inside, json_body, of_error, of_response
-from vaeval_tasks.services.http.secrets import keys_of, trust
-from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
+from vaeval_tasks.services.http.secrets import keys_of, one_line, trust
+from vaeval_tasks.store.schema import ModelConfig
 
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["Http", "json_of"]
+__all__ = ["Http", "error_in_reply", "json_of"]
 
 _POOLS = 16
 """A pool looks at each of its connections at each request; many small pools are quicker than a large one."""
@@ -61,6 +61,7 @@ class Http:
         answer: Answer,
         timeouts: Timeouts,
         headers: Mapping[str, str] | None = None,
+        asks: bool = False,
         **content: Any,
     ) -> AsyncIterator[httpx.Response]:
         """Send a POST and yield the response of status 200 before its body is read.
@@ -71,6 +72,7 @@ class Http:
             answer: where the turn is collected.
             timeouts: ``connect`` and ``first_audio`` limit the wait.
             headers: their values may hold keys and are kept nowhere.
+            asks: whether this request is the end of the user's speech, which latency is measured from.
             content: ``content``, ``json``, ``data``, ``files`` or ``params`` of httpx.
 
         Raises:
@@ -79,7 +81,15 @@ class Http:
         """
         import httpx
 
+        answer.recorder.keys = keys_of(headers)
         limits = httpx.Timeout(timeouts.first_audio, connect=timeouts.connect)
+
+        async def trace(event: str, _: Any) -> None:
+            if event.endswith("send_request_body.complete"):
+                answer.recorder.asked()
+
+        if asks:
+            content["extensions"] = {"trace": trace}
         try:
             async with self._next().stream("POST", url, headers=headers, timeout=limits, **content) as response:
                 if response.status_code != 200:
@@ -92,30 +102,48 @@ class Http:
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
             raise unreachable(config, url, error) from None
         except httpx.TimeoutException as error:
-            raise TurnError(ResponseStatus.timeout, f"{url}: {type(error).__name__}") from None
+            raise failure(config, url, _met(HttpMeaning.slow, error), begun=answer.begun) from None
+        except httpx.DecodingError as error:
+            raise failure(config, url, _met(HttpMeaning.unreadable, error), begun=answer.begun) from None
         except httpx.TransportError as error:
-            reason = f"{url} broke off ({type(error).__name__}: {error})"
-            raise TurnError(ResponseStatus.error, reason, None if answer.begun else Retry()) from None
+            raise failure(config, url, _met(HttpMeaning.broken, error), begun=answer.begun) from None
 
 
-async def json_of(response: httpx.Response, *, config: ModelConfig) -> dict[str, Any]:
+def _met(meaning: HttpMeaning, error: Exception) -> HttpOutcome:
+    what = {HttpMeaning.slow: "no answer in time", HttpMeaning.unreadable: "an answer that cannot be unpacked"}
+    said = what.get(meaning, "the connection broke off")
+    return HttpOutcome(meaning=meaning, reason=f"{said} ({type(error).__name__}: {error})")
+
+
+async def json_of(response: httpx.Response, *, config: ModelConfig, answer: Answer) -> dict[str, Any]:
     """Read a whole reply and return its JSON object, which is no error.
 
     Raises:
         ServiceError: it is an error that every prompt will meet, although it came with status 200.
         TurnError: it is another error, or no JSON object.
     """
-    await response.aread()
+    raw = await response.aread()
     try:
-        body = response.json()
-    except (ValueError, RecursionError):
-        body = json_body(response.text)  # an event stream that nobody asked for may hold an error
-    keys = keys_of(response.request.headers)
-    if (error := error_inside(body)) is not None:
-        raise failure(config, str(response.url), of_error(error, keys=keys, now=time.time()))
+        body = read_json(raw)
+    except BadMessageError as error:
+        body = json_body(raw.decode("utf-8", "replace"))  # an event stream that nobody asked for may hold an error
+        if error_inside(body) is None:
+            keys = keys_of(response.request.headers)
+            answer.recorder.received({"unreadable": shortened(repr(raw[:2000]))})
+            said = one_line(f"the reply is not JSON ({error})", *keys)
+            outcome = HttpOutcome(meaning=HttpMeaning.unreadable, reason=said)
+            raise failure(config, str(response.url), outcome, begun=answer.begun) from None
+    if (inside := error_inside(body)) is not None:
+        answer.recorder.received({"error": shortened(inside)})
+        raise error_in_reply(response, inside, config=config, where="an error inside HTTP 200", begun=answer.begun)
     if not isinstance(body, dict):
-        what = "is not JSON" if body is None else "is not an object"
-        raise failure(
-            config, str(response.url), HttpOutcome(meaning=HttpMeaning.unreadable, reason=f"the reply {what}")
-        )
+        answer.recorder.received({"unreadable": shortened(body)})
+        outcome = HttpOutcome(meaning=HttpMeaning.unreadable, reason="the reply is not an object")
+        raise failure(config, str(response.url), outcome, begun=answer.begun)
     return body
+
+
+def error_in_reply(response: httpx.Response, error: Any, *, config: ModelConfig, where: str, begun: bool) -> Exception:
+    """Return what an error means that stands inside a reply of status 200."""
+    outcome = of_error(error, keys=keys_of(response.request.headers), now=time.time(), where=where)
+    return failure(config, str(response.url), outcome, begun=begun)

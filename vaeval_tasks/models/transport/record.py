@@ -2,42 +2,23 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from dataclasses import dataclass
 from typing import Any
 
 from vaeval_tasks.files import sha256_bytes
 from vaeval_tasks.models.clock import Clock
+from vaeval_tasks.models.transport.encoded import decode_base64
+from vaeval_tasks.services.http.secrets import scrub
+from vaeval_tasks.store.schema import SpeechPace
 
 __all__ = [
-    "BadAudioError",
     "Message",
     "Recorder",
     "audio_stub",
-    "decode_base64",
     "hide",
     "message",
 ]
-
-_URL_SAFE = str.maketrans("-_", "+/")
-
-
-class BadAudioError(Exception):
-    """Audio in a message is not base64."""
-
-
-def decode_base64(text: Any) -> bytes:
-    """Decode base64 audio, in the usual or the URL-safe alphabet.
-
-    Raises:
-        BadAudioError: it is not base64 text.
-    """
-    try:
-        plain = str(text or "")
-        return base64.b64decode(plain.translate(_URL_SAFE) if "-" in plain or "_" in plain else plain, validate=True)
-    except ValueError as error:
-        raise BadAudioError(f"audio that is not base64 ({error}): {str(text)[:40]!r}") from None
 
 
 def audio_stub(data: bytes) -> dict[str, Any]:
@@ -68,13 +49,25 @@ def message(content: dict[str, Any], shown: dict[str, Any] | None = None) -> Mes
 
 
 class Recorder:
-    """The events of one attempt, and the two moments that latency is measured between."""
+    """The events of one attempt, and the moments that latency is measured between.
+
+    One definition for every provider. Latency begins where the user's speech ends as it was sent: when its last bytes
+    were handed to the network or, where speech goes out at the pace it was spoken, when its last sample was due. It
+    ends with the first byte of the final answer, and with its first audible sample (-60 dBFS) as who plays the answer
+    from its first byte on would hear it: silence at the beginning counts.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self.events: list[dict[str, Any]] = []
         self.asked_at: float | None = None
-        self.heard_at: float | None = None
+        self.pace = ""
+        """How the speech went out; see ``SpeechPace``."""
+        self.first_byte_at: float | None = None
+        self.audible_at: float | None = None
+        self.ended_at: float | None = None
+        self.keys: tuple[str, ...] = ()
+        """What was sent and must not be kept."""
         self._start = clock.now()
 
     def sent(self, message: dict[str, Any]) -> None:
@@ -83,32 +76,44 @@ class Recorder:
 
     def received(self, message: dict[str, Any]) -> None:
         """Keep a message from the provider; where it has audio, that is ``bytes`` already."""
+        if self.keys and not message.keys().isdisjoint(("error", "unreadable")):  # services repeat a key they refuse
+            message = json.loads(scrub(json.dumps(message, default=str), *self.keys))
         self._keep("received", message)
 
-    def asked(self) -> None:
-        """Mark the end of the request: the last of the user's speech is on its way."""
-        self.asked_at = self.clock.now()
+    def asked(self, pace: SpeechPace = SpeechPace.whole) -> None:
+        """Mark the end of the user's speech as it was sent."""
+        self.asked_at, self.pace = self.clock.now(), pace
 
     def heard(self) -> None:
-        """Mark final audio; only the first counts."""
-        if self.heard_at is None:
-            self.heard_at = self.clock.now()
+        """Mark the whole final answer, where it comes at once."""
+        self.first_byte_at = self.audible_at = self.clock.now()
 
-    def unheard(self) -> None:
-        """Take the mark back: what was heard turned out to be provisional."""
-        self.heard_at = None
+    def heard_at(self, first_byte_at: float | None, audible_at: float | None) -> None:
+        """Set when the final answer began, and when it could be heard; None where it did not."""
+        self.first_byte_at, self.audible_at = first_byte_at, audible_at
+
+    def ended(self) -> None:
+        """Mark the end of the answer, where the session goes on for something else."""
+        self.ended_at = self.clock.now()
+
+    @property
+    def first_byte_s(self) -> float | None:
+        """Seconds from the end of the user's speech to the first byte of the final audio."""
+        return self._since(self.first_byte_at)
 
     @property
     def first_audio_s(self) -> float | None:
-        """Seconds from the end of the request to the first final audio."""
-        if self.asked_at is None or self.heard_at is None:
-            return None
-        return max(0.0, self.heard_at - self.asked_at)
+        """Seconds from the end of the user's speech to the first audible sample of the final audio."""
+        return self._since(self.audible_at)
 
     @property
     def total_s(self) -> float:
-        """Seconds since the attempt began."""
-        return self.clock.now() - self._start
+        """Seconds since the attempt began, to the end of the answer or until now."""
+        return (self.clock.now() if self.ended_at is None else self.ended_at) - self._start
+
+    def _since(self, moment: float | None) -> float | None:
+        return None if self.asked_at is None or moment is None else max(0.0, moment - self.asked_at)
 
     def _keep(self, direction: str, message: dict[str, Any]) -> None:
-        self.events.append({"ns": int(self.total_s * 1e9), "direction": direction, "message": message})
+        passed = self.clock.now() - self._start
+        self.events.append({"ns": int(passed * 1e9), "direction": direction, "message": message})

@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from vaeval_tasks.errors import MissingDependencyError, ServiceError
 from vaeval_tasks.models.clock import Alarm
-from vaeval_tasks.models.protocol import Retry
-from vaeval_tasks.models.transport.failure import failure, unreachable
+from vaeval_tasks.models.fate import TurnError, failure, settings_refused, unreachable
+from vaeval_tasks.models.transport.edge import BadMessageError, read_object, shortened
 from vaeval_tasks.models.transport.record import Message
-from vaeval_tasks.models.turn import Answer, Timeouts, TurnError
-from vaeval_tasks.services.http.meaning import HttpMeaning, of_response
-from vaeval_tasks.services.http.secrets import keys_of, trust
+from vaeval_tasks.models.turn import Answer, Timeouts
+from vaeval_tasks.services.http.meaning import HttpOutcome, of_close, of_response
+from vaeval_tasks.services.http.secrets import keys_of, one_line, trust
 from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
 
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
 
-__all__ = ["RETRY_CLOSES", "ClosedError", "Socket", "connect"]
-
-RETRY_CLOSES = (1001, 1006, 1011, 1012, 1013)
-"""Close codes of a service that is going away, broke down or is overloaded."""
+__all__ = ["ClosedError", "Socket", "connect"]
 
 _WRITE_BYTES = 1 << 18
 """Messages that are sent together go out in writes of about this size: each one is a call to the system."""
@@ -38,11 +33,13 @@ _WRITE_BYTES = 1 << 18
 class Socket:
     """One open session: JSON messages out, kept in the answer's record, and in, kept there by the caller."""
 
-    def __init__(self, socket: ClientConnection, answer: Answer, timeouts: Timeouts) -> None:
+    def __init__(
+        self, socket: ClientConnection, answer: Answer, timeouts: Timeouts, keys: tuple[str, ...] = ()
+    ) -> None:
         from websockets.exceptions import ConnectionClosed  # once: looking it up for each event takes a while
 
         self._gone = ConnectionClosed
-        self._socket, self._answer, self._timeouts = socket, answer, timeouts
+        self._socket, self._answer, self._timeouts, self._keys = socket, answer, timeouts, keys
         self._clock = answer.recorder.clock
         self._alarm = Alarm()
 
@@ -60,27 +57,41 @@ class Socket:
                         frames += self._socket.protocol.data_to_send()
                     self._socket.transport.write(b"".join(frames))
 
-    async def receive(self) -> dict[str, Any]:
+    async def sent(self) -> None:
+        """Wait until all that was sent has left this program's buffers: only then is it on its way."""
+        with suppress(self._gone):
+            while not self._socket.transport.is_closing() and self._socket.transport.get_write_buffer_size():
+                await asyncio.sleep(0.002)
+
+    async def receive(self, within: float | None = None) -> dict[str, Any] | None:
         """Return the next message, from a text or a binary frame.
 
+        Args:
+            within: seconds to wait; None is as long as the turn's limits allow.
+
+        Returns:
+            The message, None where ``within`` has passed without one.
+
         Raises:
-            TurnError: the session closed, nothing came in time, or it was not JSON.
+            ClosedError: the session closed.
+            TurnError: nothing came in time.
+            BadMessageError: it was no JSON object.
         """
         try:
-            with self._alarm.within(self._clock.on_the_wall(self._patience())):
-                raw = await self._socket.recv()
+            with self._alarm.within(self._clock.on_the_wall(self._patience() if within is None else within)):
+                raw = await self._socket.recv(decode=False)
         except TimeoutError:
+            if within is not None:
+                return None
             what = "no further event" if self._answer.begun else "no audio"
             raise TurnError(ResponseStatus.timeout, f"{what} in time") from None
         except self._gone as error:
             raise self._closed(error) from None
         try:
-            message = json.loads(raw)
-        except (json.JSONDecodeError, UnicodeDecodeError):
-            raise TurnError(ResponseStatus.error, f"a message that is not JSON: {raw[:60]!r}") from None
-        if not isinstance(message, dict):
-            raise TurnError(ResponseStatus.error, f"a message that is not an object: {raw[:60]!r}")
-        return message
+            return read_object(raw)
+        except BadMessageError as error:
+            self._answer.recorder.received({"unreadable": shortened(repr(raw[:2000]))})
+            raise BadMessageError(one_line(str(error), *self._keys)) from None
 
     async def close(self) -> None:
         """End the session."""
@@ -93,19 +104,18 @@ class Socket:
             return self._timeouts.idle
         return self._timeouts.first_audio - (self._clock.now() - record.asked_at)
 
-    def _closed(self, error: Any) -> TurnError:
+    def _closed(self, error: Any) -> ClosedError:
         code = error.rcvd.code if error.rcvd is not None else 1006
         reason = error.rcvd.reason if error.rcvd is not None else "no close frame"
-        again = code in RETRY_CLOSES and not self._answer.begun
-        return ClosedError(code, reason, Retry() if again else None)
+        return ClosedError(of_close(code, reason, keys=self._keys, now=time.time()))
 
 
-class ClosedError(TurnError):
-    """The provider closed the session before the turn had ended."""
+class ClosedError(Exception):
+    """The provider closed the session; ``outcome`` is what that means if the turn had not ended."""
 
-    def __init__(self, code: int, reason: str, retry: Retry | None) -> None:
-        super().__init__(ResponseStatus.error, f"the session was closed ({code} {reason})".rstrip(), retry)
-        self.code = code
+    def __init__(self, outcome: HttpOutcome) -> None:
+        super().__init__(outcome.reason)
+        self.outcome = outcome
 
 
 @asynccontextmanager
@@ -123,11 +133,14 @@ async def connect(
 
     Raises:
         ServiceError: nobody is there (``retry`` is set), or the key, model or address is refused.
-        TurnError: the service is overloaded.
+        TurnError: the service is overloaded, or closed the session before the turn had ended.
     """
-    socket = Socket(await _dial(url, headers, config, timeouts), answer, timeouts)
+    answer.recorder.keys = keys_of(headers)
+    socket = Socket(await _dial(url, headers, config, timeouts), answer, timeouts, keys_of(headers))
     try:
         yield socket
+    except ClosedError as error:
+        raise failure(config, url, error.outcome, begun=answer.begun) from None
     finally:
         await socket.close()
 
@@ -157,9 +170,7 @@ async def _dial(url: str, headers: Mapping[str, str], config: ModelConfig, timeo
         body = bytes(error.response.body or b"").decode("utf-8", "replace")
         got = error.response
         found = of_response(got.status_code, got.headers, body, keys=keys_of(headers), now=time.time())
-        if not found.meaning.again and not found.meaning.for_all:  # no prompt was sent: it is the settings
-            found = replace(found, meaning=HttpMeaning.absent)
-        raise failure(config, url, found) from None
+        raise settings_refused(config, url, found) from None
     except (OSError, TimeoutError, InvalidMessage) as error:
         raise unreachable(config, url, error) from None
     except (InvalidURI, InvalidHandshake) as error:

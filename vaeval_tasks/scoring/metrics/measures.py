@@ -101,7 +101,8 @@ METRICS = (
     _m(
         "latency_s", 110, lambda response, _: _or(response.first_audio_s, "not recorded"),
         label="Latency (s)", unit="s", direction=Direction.less,
-        about="seconds from the end of the request to the first audio, as it was recorded",
+        about="seconds from the end of the user's speech as it was sent to the first audible sample; "
+        "compares only where speech_pace agrees",
     ),
     _m(
         "total_s", 120, lambda response, _: _or(response.total_s, "not recorded"),

@@ -11,14 +11,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
 from vaeval_tasks.services.http.secrets import one_line
 from vaeval_tasks.services.http.waits import asked_wait
 
-__all__ = ["HttpMeaning", "HttpOutcome", "error_inside", "json_body", "of_error", "of_response"]
+__all__ = ["HttpMeaning", "HttpOutcome", "error_inside", "json_body", "of_close", "of_error", "of_response"]
 
 
 class HttpMeaning(StrEnum):
@@ -39,6 +39,10 @@ class HttpMeaning(StrEnum):
     """An answer without words."""
     cut = "cut"
     """An answer that was cut off at the token limit."""
+    interrupted = "interrupted"
+    """The answer was broken off because the service heard, or was told of, something new."""
+    expired = "expired"
+    """The session's time is up; a fresh one has its own."""
     filtered = "filtered"
     """This request, or its answer, was filtered or declined."""
     bad_request = "bad_request"
@@ -67,32 +71,40 @@ class HttpMeaning(StrEnum):
 
 
 _SILENT = frozenset({HttpMeaning.busy, HttpMeaning.broken, HttpMeaning.slow, HttpMeaning.unreachable})
-_AGAIN = _SILENT | {HttpMeaning.unreadable, HttpMeaning.empty}
+_AGAIN = _SILENT | {HttpMeaning.unreadable, HttpMeaning.empty, HttpMeaning.interrupted, HttpMeaning.expired}
 _FOR_ALL = frozenset({HttpMeaning.refused, HttpMeaning.absent, HttpMeaning.quota})
 
 _CODES: dict[HttpMeaning, str] = {
     HttpMeaning.quota: (
         "insufficient_quota quota_exceeded billing_hard_limit_reached billing_not_active payment_required "
-        "insufficient_credits insufficient_balance arrearage free_trial_limit_reached"
+        "insufficient_credits insufficient_balance arrearage free_trial_limit_reached servicequotaexceededexception"
     ),
     HttpMeaning.refused: (
         "invalid_api_key api_key_invalid authentication_error invalid_authentication unauthenticated unauthorized "
-        "permission_denied permission_error missing_permissions account_deactivated invalidapikey needs_authorization"
+        "permission_denied permission_error missing_permissions account_deactivated invalidapikey needs_authorization "
+        "unrecognizedclientexception invalidsignatureexception expiredtokenexception accessdeniedexception "
+        "incompletesignature missingauthenticationtoken missingauthenticationtokenexception"
     ),
     HttpMeaning.absent: (
         "model_not_found voice_not_found not_found not_found_error notfounderror deploymentnotfound "
-        "model_decommissioned model_not_available unsupported_model invalid_model"
+        "model_decommissioned model_not_available unsupported_model invalid_model resourcenotfoundexception"
     ),
     HttpMeaning.busy: (
         "rate_limit_exceeded rate_limit_error ratelimitexceeded rate_limited too_many_requests resource_exhausted "
         "too_many_concurrent_requests concurrent_limit_exceeded system_busy overloaded overloaded_error "
         "engine_overloaded unavailable slow_down throttling throttling.ratequota throttling.allocationquota "
-        "throttlingexception limit_requests limit_tokens"
+        "throttlingexception modelnotreadyexception limit_requests limit_tokens"
     ),
-    HttpMeaning.broken: "internal deadline_exceeded session_expired internal_server_error service_unavailable",
+    HttpMeaning.broken: (
+        "internal deadline_exceeded internal_server_error service_unavailable internalserverexception "
+        "serviceunavailableexception modelstreamerrorexception"
+    ),
+    HttpMeaning.slow: "modeltimeoutexception",
+    HttpMeaning.expired: "session_expired session_timeout session_timed_out",
     HttpMeaning.filtered: (
         "content_filter content_policy_violation moderation_blocked data_inspection_failed datainspectionfailed "
-        "responsibleaipolicyviolation invalid_prompt"
+        "responsibleaipolicyviolation invalid_prompt bio_policy misalignment_policy_violation "
+        "image_content_policy_violation"
     ),
     HttpMeaning.bad_request: "context_length_exceeded string_above_max_length",
 }
@@ -103,6 +115,7 @@ _BY_KIND = {
     "invalid_value": HttpMeaning.bad_request,
     "unsupported_parameter": HttpMeaning.bad_request,
     "unsupported_value": HttpMeaning.bad_request,
+    "validationexception": HttpMeaning.bad_request,
     "server_error": HttpMeaning.broken,
     "api_error": HttpMeaning.broken,
 }
@@ -131,10 +144,22 @@ _WORDS: tuple[tuple[HttpMeaning, frozenset[int | None], re.Pattern[str]], ...] =
             HttpMeaning.quota,
             (None, 403, 429),
             r"exceeded your current quota|(insufficient|out of) (credit|balance|quota|funds)|credit balance is too low"
-            r"|(quota|limit)\b.*\bper day|limit: 0\b",
+            r"|(quota|limit|too many (tokens|requests))\b.*\bper day|limit: 0\b"
+            r"|(quota|credits?|balance)\b.{0,30}\b(exhausted|used up|depleted)",
         ),
         (HttpMeaning.quota, (400,), r"credit balance is too low"),
-        (HttpMeaning.busy, (None,), r"rate.?limit|too many requests|overloaded|try again later"),
+        (HttpMeaning.busy, (None,), r"rate.?limit|too many requests|resource.?exhausted|overloaded|try again later"),
+        (
+            HttpMeaning.expired,
+            (None,),
+            r"session (has |is )?(expired|timed out)|(session|connection) duration|maximum duration",
+        ),
+        (
+            HttpMeaning.absent,
+            (None,),
+            r"is not found for API version|\bmodel\b.{0,60}(not found|does not exist|is invalid)"
+            r"|(invalid|unknown) voice|\bvoice\b.{0,60}not (found|known|supported|exist)",
+        ),
         (HttpMeaning.bad_request, (None,), r"context length|context window"),
     )
 )
@@ -192,6 +217,8 @@ def error_inside(body: Any) -> Any:
         return body
     if isinstance(body.get("detail"), dict) and "status" in body["detail"]:
         return body["detail"]
+    if isinstance(body.get("code"), str) and isinstance(body.get("message"), str) and "choices" not in body:
+        return body  # DashScope
     for choice in body["choices"] if isinstance(body.get("choices"), list) else ():
         if isinstance(choice, dict) and (choice.get("error") or choice.get("finish_reason") == "error"):
             return choice.get("error") or "the answer ended with an error"
@@ -238,6 +265,32 @@ def of_error(
     return _outcome(found, found.status, where, found.message, {}, keys, now)
 
 
+_CLOSED = {1003: HttpMeaning.bad_request, 1007: HttpMeaning.bad_request, 1009: HttpMeaning.bad_request}
+"""Close codes of RFC 6455 that blame what was sent: data that is not taken, bad content, a message that is too big."""
+_CLOSED_AS = {3000: 401, 3003: 403, 3008: 408}
+"""Close codes registered for what HTTP has a status for; 4400 to 4599 are in use for 400 to 599."""
+
+
+def of_close(code: int, reason: str, *, keys: tuple[str, ...] = (), now: float) -> HttpOutcome:
+    """Return what it means that a WebSocket was closed before its work was done.
+
+    What the reason says goes before the code: 1008 and 1011 stand for everything from a wrong key to used-up quota
+    (Gemini). Without a telling reason it is a fault of the service, save for codes that blame the client.
+
+    Args:
+        code: the close code, 1006 where the connection was lost.
+        reason: the text beside it.
+        keys: what was sent and must not be shown.
+        now: seconds since 1970.
+    """
+    status = _CLOSED_AS.get(code, code - 4000 if 4400 <= code < 4600 else None)
+    found = _ErrorBody(codes=tuple(re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", reason.lower())), message=reason)
+    outcome = _outcome(found, status, "the session was closed", f"{code} {reason}".rstrip(), {}, keys, now)
+    if status is None and outcome.meaning is HttpMeaning.broken:
+        return replace(outcome, meaning=_CLOSED.get(code, HttpMeaning.broken))
+    return outcome
+
+
 def _outcome(
     found: _ErrorBody,
     status: int | None,
@@ -249,7 +302,7 @@ def _outcome(
 ) -> HttpOutcome:
     wait = asked_wait(headers, found.details, found.message, now=now)
     meaning, code = _look_up(found, status, said, wait)
-    tail = f" [{code}]" if code and code not in said else ""
+    tail = f" [{code}]" if code and code not in f"{where} {said}".lower() else ""
     return HttpOutcome(
         meaning=meaning,
         reason=one_line(f"{where}: {said}{tail}", *keys),
