@@ -191,6 +191,23 @@ def test_an_answer_in_parts_is_joined_and_a_cut_one_is_kept(bad):
     client.close()
 
 
+@pytest.mark.parametrize("finish", ["stop", "length"])
+def test_the_candidates_of_the_first_token_are_kept(bad, finish):
+    top = [{"token": "Yes", "logprob": -0.25, "id": 1}, {"token": "No", "logprob": -1.5}]
+    choice = {"message": {"content": "Yes"}, "finish_reason": finish, "logprobs": {"content": [{"top_logprobs": top}]}}
+    bad.plan = [(200, {"choices": [choice]}, {})]
+    client, _, _ = client_of(bad)
+    assert client.ask(ASK, logprobs=True, top_logprobs=2).first_token == {"Yes": -0.25, "No": -1.5}
+
+
+@pytest.mark.parametrize("logprobs", [None, {}, {"content": []}, {"content": None}, {"content": [{"top_logprobs": 3}]}])
+def test_an_answer_without_probabilities_has_no_candidates(bad, logprobs):
+    choice = {"message": {"content": "Yes"}, "finish_reason": "stop", "logprobs": logprobs}
+    bad.plan = [(200, {"choices": [choice]}, {})]
+    answer = client_of(bad)[0].ask(ASK)
+    assert (answer.ok, answer.first_token) == (True, {})
+
+
 def test_a_slow_server_and_one_that_is_not_there(bad):
     bad.plan = [lambda body: time.sleep(1.0) or GOOD]
     client, waits, _ = client_of(bad, replace(OPTIONS, timeout_s=0.1, retry=RetryRule(retries=1)))

@@ -100,6 +100,7 @@ def load_scorers(
     recogniser: str | None = None,
     speaker: str | None = None,
     emotion: str | None = None,
+    **judge_request: object,
 ) -> Scorers:
     """Return the backends of a profile. None of ours loads anything before it is used.
 
@@ -119,6 +120,8 @@ def load_scorers(
         recogniser: likewise.
         speaker: likewise.
         emotion: likewise.
+        judge_request: how the judge at ``judge_url`` is asked: ``judge_max_tokens``, ``judge_temperature`` and the others
+            of :data:`~vaeval_tasks.services.http.request_options.JUDGE_OPTIONS`; None is not given.
 
     Raises:
         UnknownNameError: there is no such profile or entry point.
@@ -126,7 +129,7 @@ def load_scorers(
         InputError: an option does not go with the profile or with somebody else's scorer, or the prompts are wrong.
     """
     check_profile(profile)
-    _alone("judge", judge, judge_url=judge_url, judge_model=judge_model, judge_prompts=judge_prompts)
+    _alone("judge", judge, judge_url=judge_url, judge_model=judge_model, judge_prompts=judge_prompts, **judge_request)
     _alone("speech", speech, utmos_path=utmos_path)
     _alone("recogniser", recogniser, asr_model=asr_model)
     _alone("speaker", speaker, speaker_path=speaker_path)
@@ -136,7 +139,10 @@ def load_scorers(
     guests = {"judge": judge, "speech": speech, "recogniser": recogniser, "speaker": speaker, "emotion": emotion}
     own = {role: open_scorer(role, name) for role, name in guests.items() if name}
     return Scorers(
-        judge=own.get("judge") or pick_content_judge(profile, url=judge_url, model=judge_model, prompts=judge_prompts),
+        judge=own.get("judge")
+        or pick_content_judge(
+            profile, url=judge_url, model=judge_model, prompts=judge_prompts, request=judge_request
+        ),
         speech=own.get("speech") or speech_quality(profile, path=utmos_path, device=device),
         recogniser=own.get("recogniser")
         or WhisperRecogniser(

@@ -170,7 +170,9 @@ def read_results(run: RunDir) -> RunResults:
     return RunResults.from_json(parsed, path=path)
 
 
-def score_run(run: RunDir, responses: Sequence[Response], scorers: Scorers, *, seed: int = 0) -> list[TaskScores]:
+def score_run(
+    run: RunDir, responses: Sequence[Response], scorers: Scorers, *, seed: int = 0, retry_unjudged: bool = False
+) -> list[TaskScores]:
     """Score responses and write their task scores into ``results.json``, beside those of other tasks.
 
     Args:
@@ -178,6 +180,7 @@ def score_run(run: RunDir, responses: Sequence[Response], scorers: Scorers, *, s
         responses: which of its responses; see :func:`vaeval_tasks.store.answers.latest`.
         scorers: the backends.
         seed: of the bootstrap.
+        retry_unjudged: ask once more for every verdict that is missing, whatever the reason.
 
     Returns:
         The task scores, by configuration and task.
@@ -187,7 +190,7 @@ def score_run(run: RunDir, responses: Sequence[Response], scorers: Scorers, *, s
     """
     _compact(run)
     work = scoring_jobs(responses, run.items())
-    log = score_responses(run, work, scorers)
+    log = score_responses(run, work, scorers, retry_unjudged=retry_unjudged)
     groups: dict[tuple[str, str], list[ItemScores]] = {}
     for job in work:
         members = groups.setdefault((job.response.config_id, job.item.task), [])
