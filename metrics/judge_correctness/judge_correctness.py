@@ -7,8 +7,8 @@ from vaeval_tasks.metrics import content_judge
 
 _DESCRIPTION = """\
 Decides whether the answers of a voice assistant are correct or good, as VoiceAssistant-Eval does: a judge reads the \
-question, references and answer and ends with [Correct] or [Incorrect], [Good] or [Bad]; the last bracketed verdict \
-counts. The reference backend asks any OpenAI-compatible endpoint; the offline backend uses rules, and leaves items \
+question, references and answer and ends with [Correct] or [Incorrect], [Good] or [Bad]; one clear verdict at the end \
+counts, and nothing else does. The reference backend asks any OpenAI-compatible endpoint; the offline backend uses rules, and leaves items \
 unjudged where no rule applies."""
 
 _CITATION = """\
@@ -25,6 +25,8 @@ Args:
     verdicts (`list` of `str`): what a judge has written already; then no judge is asked.
     backend (`str`): `offline` (rules) or `reference` (a language model); by default the configuration, else `offline`.
     url, model, prompts (`str`): the endpoint's base, the judge's name there, a folder of other prompts (reference).
+    judge_max_tokens, judge_temperature, judge_reasoning_effort, judge_timeout, judge_concurrency, judge_extra_body,
+        judge_structured: how a language model is asked; as in `--metadata` of `vaeval lm-eval`.
 
 Returns:
     judge_correctness (`float` or None): the share of correct or good among judged items, 0 to 1; higher is better.
@@ -41,9 +43,9 @@ Examples:
     ...                        questions=["How many legs has a spider?"] * 2, task="listening_general")
     >>> result["judge_correctness"], result["scores"]
     (0.5, [1.0, 0.0])
-    >>> result = judge.compute(verdicts=["Hmm, [Bad]? No: [Good]", "It seems fine."], task="speaking_assistant")
+    >>> result = judge.compute(verdicts=["Hmm, [Bad]? No.\\n[Good]", "It seems fine."], task="speaking_assistant")
     >>> result["scores"], result["skipped"]
-    ([1.0, None], ["row 2: no verdict in the judge's answer: It seems fine."])
+    ([1.0, None], ["row 2: no verdict in the judge's answer (it names none): It seems fine."])
 """
 
 
@@ -90,15 +92,40 @@ class JudgeCorrectness(evaluate.Metric):
         self.add_batch(**{name: None if value is None else [value] for name, value in row.items()})
 
     def _compute(
-        self, predictions, references, questions, verdicts, task=None, backend=None, url=None, model=None, prompts=None
+        self,
+        predictions,
+        references,
+        questions,
+        verdicts,
+        task=None,
+        backend=None,
+        url=None,
+        model=None,
+        prompts=None,
+        judge_max_tokens=None,
+        judge_temperature=None,
+        judge_reasoning_effort=None,
+        judge_timeout=None,
+        judge_concurrency=None,
+        judge_extra_body=None,
+        judge_structured=None,
     ):
+        request = {
+            "judge_max_tokens": judge_max_tokens,
+            "judge_temperature": judge_temperature,
+            "judge_reasoning_effort": judge_reasoning_effort,
+            "judge_timeout": judge_timeout,
+            "judge_concurrency": judge_concurrency,
+            "judge_extra_body": judge_extra_body,
+            "judge_structured": judge_structured,
+        }
         if any(verdicts):
             family = content_judge.family(task) if task else None
             return hub.result(
                 "judge_correctness", [content_judge.parse_verdict(v, family) for [v] in verdicts], "judge-given"
             )
         chosen = content_judge.pick_content_judge(
-            hub.backend_of(backend, self.config_name), url=url, model=model, prompts=prompts
+            hub.backend_of(backend, self.config_name), url=url, model=model, prompts=prompts, request=request
         )
         scored = chosen.judge(hub.judge_items(task, predictions, references, questions))
         return hub.result("judge_correctness", scored, chosen.signature)

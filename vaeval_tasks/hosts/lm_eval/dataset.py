@@ -17,6 +17,7 @@ from vaeval_tasks.asking.ranks import world_size
 from vaeval_tasks.errors import InputError, ServiceError
 from vaeval_tasks.files import sha256_bytes, sha256_file
 from vaeval_tasks.hosts.lm_eval.documents import COLUMNS, FIELDS, document
+from vaeval_tasks.hosts.lm_eval.preflight import check_task, predicts_only
 from vaeval_tasks.hosts.lm_eval.run_settings import HarnessSettings
 from vaeval_tasks.scoring.suite import HUB_DATASET, TASKS, family
 
@@ -55,7 +56,10 @@ def load(**metadata: Any) -> dict[str, datasets.Dataset]:
     task = _task(metadata)
     path = metadata.get("dataset_path")
     source = hub_source(task, metadata.get("revision")) if path is None else local_source(task, str(path))
-    settings = HarnessSettings.from_metadata(metadata).to_json()
+    told = HarnessSettings.from_metadata(metadata)
+    if "config_source" in metadata and not predicts_only(metadata):  # the harness is about to run
+        check_task(told, [task])
+    settings = told.to_json()
     needs = str(metadata.get("needs", ""))
     docs = [
         document(row, task, needs=needs, revision=source.revision, settings=settings) for row in _checked(source, task)

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vaeval_tasks.asking.ledger import Entry, Ledger
 from vaeval_tasks.asking.ranks import rank
@@ -20,6 +20,7 @@ from vaeval_tasks.errors import InputError
 from vaeval_tasks.files import sha256_bytes
 from vaeval_tasks.hosts.lm_eval.answer import HarnessAnswer
 from vaeval_tasks.hosts.lm_eval.documents import item
+from vaeval_tasks.hosts.lm_eval.preflight import loaded_scorers
 from vaeval_tasks.hosts.lm_eval.run_settings import HarnessSettings, run_folder
 from vaeval_tasks.scoring.combine import TaskScores
 from vaeval_tasks.scoring.metric import FactorUse
@@ -28,9 +29,6 @@ from vaeval_tasks.scoring.results import score_run
 from vaeval_tasks.store.lock import Writer, writing
 from vaeval_tasks.store.run import RunDir, now
 from vaeval_tasks.store.schema import ModelConfig, Response, ResponseStatus, slug
-
-if TYPE_CHECKING:
-    from vaeval_tasks.metrics.profiles import Scorers
 
 __all__ = [
     "FACTORS",
@@ -110,18 +108,17 @@ def _texts(root: Path) -> Ledger:
 
 
 @cache
-def _scorers(settings: str) -> Scorers:
-    """The scorers of a run, loaded once a process."""
-    return HarnessSettings.from_json(settings).scorers()
-
-
-@cache
 def _evaluate(root: str, response_ids: tuple[str, ...], settings: str) -> TaskScores:
     """The scores of one task, made once although every metric asks for them."""
     run = RunDir(Path(root))
     wanted = set(response_ids)
     with writing(run.root, Writer.score):
-        found = score_run(run, [r for r in run.responses() if r.response_id in wanted], _scorers(settings))
+        found = score_run(
+            run,
+            [r for r in run.responses() if r.response_id in wanted],
+            loaded_scorers(settings),
+            retry_unjudged=HarnessSettings.from_json(settings).retry_unjudged,
+        )
     if len(found) != 1:
         raise InputError(f"the answers of one task are of {len(found)} configurations; use one run folder", path=root)
     if found[0].reason:

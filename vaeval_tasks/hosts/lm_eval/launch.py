@@ -21,6 +21,7 @@ import yaml
 from vaeval_tasks import paths
 from vaeval_tasks.asking.ranks import rank
 from vaeval_tasks.errors import InputError, UnknownNameError
+from vaeval_tasks.hosts.lm_eval.preflight import check_task, predicts_only
 from vaeval_tasks.hosts.lm_eval.register import MODELS, register
 from vaeval_tasks.hosts.lm_eval.run_settings import SCORING, HarnessSettings, run_folder
 from vaeval_tasks.scoring.results import read_results
@@ -37,7 +38,10 @@ ANY = "vaeval"
 _NAMING = ("peft", "delta", "pretrained", "model", "path", "engine")
 """Model arguments that the harness names the folder of ``--output_path`` after."""
 
-_METADATA = ("dataset_path", "revision", "run_dir", "model_name", "profile", "scoring_device", *SCORING)
+_METADATA = (
+    *("dataset_path", "revision", "run_dir", "model_name", "profile", "scoring_device", "retry_unjudged"),
+    *("predict_only", *SCORING),
+)
 """What our hooks read of the metadata; other tasks may have names of their own there."""
 
 _REFUSED_OF_MODELS = {
@@ -81,6 +85,10 @@ def launch(arguments: Sequence[str]) -> None:
     config = _config(getattr(parsed, "config", None))
     parsed.include_path = _include_paths(parsed, config)
     root = _prepare(parsed, config) if parsed.command == "run" else None
+    if root is not None and not predicts_only(parsed.metadata):
+        tasks = [task for name in _ours(parsed.tasks or config.get("tasks")) for task in _HOLDS[name]]
+        if tasks:  # before the model is loaded
+            check_task(HarnessSettings.from_metadata(_arguments(parsed.model_args) | parsed.metadata), tasks)
     with ExitStack() as held:
         if root is not None and (_ours(parsed.tasks) or str(parsed.model).startswith(PREFIX)):
             # the scores too, from the start: nobody wants to be refused after hours of answers
@@ -178,8 +186,10 @@ def _prepare(parsed: Namespace, config: dict[str, Any]) -> Path:
     name = f"{model} {label}".strip()
     root = run_folder(str(metadata.get("run_dir") or model_args.get("run_dir") or ""), name).resolve()
     metadata |= {"run_dir": str(root), "model_name": name}
-    if not given.get("predict_only") and _ours(given.get("tasks")):
-        HarnessSettings.from_metadata(model_args | metadata).scorers()  # a wrong option shows before hours of answers
+    if given.get("predict_only"):
+        metadata["predict_only"] = True
+        if not given.get("output_path"):  # the harness wants one; the answers are in the run folder anyway
+            parsed.output_path = str(root)
     if given.get("limit") is not None:
         metadata["limit"] = given["limit"]
     if _speaks(model):
