@@ -6,17 +6,24 @@ A scorer that has ``ready()`` loads what it needs, or asks its judge one easy th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import logging
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vaeval_tasks.errors import InputError, VaevalError
+from vaeval_tasks.scoring.metric import ScoringJob
 from vaeval_tasks.scoring.registry import response_metrics
+from vaeval_tasks.scoring.score_log import ScoreLog
+from vaeval_tasks.scoring.scores import lacks
+from vaeval_tasks.store.run import RunDir
 
 if TYPE_CHECKING:
     from vaeval_tasks.metrics.profiles import Scorers
 
-__all__ = ["ScorerReadiness", "check_scorer", "check_scorers", "roles_needed"]
+__all__ = ["ScorerReadiness", "check_due", "check_scorer", "check_scorers", "roles_needed"]
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +59,16 @@ def check_scorer(scorers: Scorers, role: str) -> ScorerReadiness:
     return ScorerReadiness(role=role, signature=scorer.signature, remark=remark)
 
 
-def check_scorers(scorers: Scorers, roles: Iterable[str], *, say: Callable[[str], object]) -> None:
+def check_scorers(
+    scorers: Scorers, roles: Iterable[str], *, say: Callable[[str], object], due: Callable[[str], bool] = lambda _: True
+) -> None:
     """Check the scorers of some roles and say one line about each.
+
+    Args:
+        scorers: the backends.
+        roles: which of them.
+        say: takes the lines.
+        due: whether a role's scorer has anything to do; if not, it is passed over.
 
     Raises:
         VaevalError: one cannot score. Of several, all are named, each on a line.
@@ -61,7 +76,11 @@ def check_scorers(scorers: Scorers, roles: Iterable[str], *, say: Callable[[str]
     failed: list[tuple[str, VaevalError]] = []
     for role in roles:
         try:
-            say(str(check_scorer(scorers, role)))
+            if due(role):
+                found = check_scorer(scorers, role)
+                say(str(found))
+                if found.remark:
+                    log.warning("the %s: %s", role, found.remark)
         except VaevalError as error:
             failed.append((role, error))
     if len(failed) == 1:
@@ -69,3 +88,19 @@ def check_scorers(scorers: Scorers, roles: Iterable[str], *, say: Callable[[str]
     if failed:
         lines = "".join(f"\n  {role}: {error}" for role, error in failed)
         raise InputError(f"{len(failed)} scorers are not ready, and nothing was asked:{lines}")
+
+
+def check_due(run: RunDir, work: Sequence[ScoringJob], scorers: Scorers, *, retry_unjudged: bool = False) -> None:
+    """Check the scorers that have something to do in a run folder, and log a line about each.
+
+    Raises:
+        VaevalError: one cannot score; nothing was asked.
+    """
+    scores = ScoreLog(run)
+    roles = roles_needed(scorers, {job.item.task for job in work})
+
+    def due(role: str) -> bool:
+        metrics = [metric for metric in response_metrics() if metric.backend == role]
+        return any(lacks(job, metric, scores, scorers, retry_unjudged) for job in work for metric in metrics)
+
+    check_scorers(scorers, roles, say=log.info, due=due)

@@ -105,6 +105,8 @@ class HarnessSettings:
         try:
             return profiles.load_scorers(self.profile, **self.scoring)
         except InputError as error:
+            if "judge_url" in self.scoring or "judge" in self.scoring:
+                raise
             raise InputError(
                 f"{error}; give --metadata judge_url=URL, profile=offline, or "
                 "--predict_only to score later with vaeval score"
