@@ -25,8 +25,7 @@ Args:
     verdicts (`list` of `str`): what a judge has written already; then no judge is asked.
     backend (`str`): `offline` (rules) or `reference` (a language model); by default the configuration, else `offline`.
     url, model, prompts (`str`): the endpoint's base, the judge's name there, a folder of other prompts (reference).
-    judge_max_tokens, judge_temperature, judge_reasoning_effort, judge_timeout, judge_concurrency, judge_extra_body,
-        judge_structured: how a language model is asked; as in `--metadata` of `vaeval lm-eval`.
+    judge_max_tokens … judge_structured: how a language model is asked, as in `vaeval lm-eval --metadata`.
 
 Returns:
     judge_correctness (`float` or None): the share of correct or good among judged items, 0 to 1; higher is better.
@@ -92,33 +91,13 @@ class JudgeCorrectness(evaluate.Metric):
         self.add_batch(**{name: None if value is None else [value] for name, value in row.items()})
 
     def _compute(
-        self,
-        predictions,
-        references,
-        questions,
-        verdicts,
-        task=None,
-        backend=None,
-        url=None,
-        model=None,
-        prompts=None,
-        judge_max_tokens=None,
-        judge_temperature=None,
-        judge_reasoning_effort=None,
-        judge_timeout=None,
-        judge_concurrency=None,
-        judge_extra_body=None,
-        judge_structured=None,
-    ):
-        request = {
-            "judge_max_tokens": judge_max_tokens,
-            "judge_temperature": judge_temperature,
-            "judge_reasoning_effort": judge_reasoning_effort,
-            "judge_timeout": judge_timeout,
-            "judge_concurrency": judge_concurrency,
-            "judge_extra_body": judge_extra_body,
-            "judge_structured": judge_structured,
-        }
+        self, predictions, references, questions, verdicts, task=None, backend=None, url=None, model=None, prompts=None,
+        judge_max_tokens=None, judge_temperature=None, judge_reasoning_effort=None, judge_timeout=None,
+        judge_concurrency=None, judge_extra_body=None, judge_structured=None,
+    ):  # fmt: skip
+        values = (judge_max_tokens, judge_temperature, judge_reasoning_effort, judge_timeout, judge_concurrency)
+        values = (*values, judge_extra_body, judge_structured)
+        request = dict(zip(content_judge.JUDGE_OPTIONS, values, strict=True))
         if any(verdicts):
             family = content_judge.family(task) if task else None
             return hub.result(

@@ -49,9 +49,7 @@ def judge_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def _forecast_text(rows: Sequence[MetricForecast]) -> str:
     lines = [f"{'metric':16} {'to make':>8} {'at hand':>8} {'judge calls':>12} {'tokens in':>10}  scorer"]
     for row in rows:
-        lines.append(
-            f"{row.metric:16} {row.to_make:8} {row.at_hand:8} {row.calls:12} {row.tokens:10}  {row.scorer}"
-        )
+        lines.append(f"{row.metric:16} {row.to_make:8} {row.at_hand:8} {row.calls:12} {row.tokens:10}  {row.scorer}")
     return "\n".join([*lines, "Nothing was asked. Tokens are estimated; the judge's replies come on top."])
 
 

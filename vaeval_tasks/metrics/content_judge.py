@@ -18,11 +18,12 @@ from vaeval_tasks.metrics.content_judge_prompts import (
     parse_verdict,
 )
 from vaeval_tasks.metrics.content_judge_rules import RulesJudge
-from vaeval_tasks.services.http.request_options import with_options
+from vaeval_tasks.services.http.request_options import JUDGE_OPTIONS, with_options
 
 __all__ = [
     "DEFAULT_MODEL",
     "FAMILIES",
+    "JUDGE_OPTIONS",
     "ChatContentJudge",
     "Prompts",
     "RulesJudge",

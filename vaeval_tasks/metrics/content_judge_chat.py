@@ -104,7 +104,9 @@ class ChatContentJudge:
             raise client.refusal(answer)
         if not answer.ok:
             advice = _ADVICE.get(answer.outcome.meaning, "")
-            raise ServiceError(f"{client.who} at {client.url} gave no answer to a test question: {answer.reason}{advice}")
+            raise ServiceError(
+                f"{client.who} at {client.url} gave no answer to a test question: {answer.reason}{advice}"
+            )
         found = parse_verdict(answer.text, family(_EASY.task))
         if found.value is None:
             return f"of a test question there is {found.detail}"

@@ -140,9 +140,7 @@ def load_scorers(
     own = {role: open_scorer(role, name) for role, name in guests.items() if name}
     return Scorers(
         judge=own.get("judge")
-        or pick_content_judge(
-            profile, url=judge_url, model=judge_model, prompts=judge_prompts, request=judge_request
-        ),
+        or pick_content_judge(profile, url=judge_url, model=judge_model, prompts=judge_prompts, request=judge_request),
         speech=own.get("speech") or speech_quality(profile, path=utmos_path, device=device),
         recogniser=own.get("recogniser")
         or WhisperRecogniser(

@@ -110,9 +110,7 @@ def _pass(
             bar.update(len(batch))
 
 
-def lacks(
-    job: ScoringJob, metric: ResponseMetric, log: ScoreLog, scorers: Scorers | None, retry: bool = False
-) -> bool:
+def lacks(job: ScoringJob, metric: ResponseMetric, log: ScoreLog, scorers: Scorers | None, retry: bool = False) -> bool:
     """Whether this response is to get this metric. Whether it is audible may not be known yet."""
     signature = metric.signature(scorers, job.item.task)
     if not signature or (metric.audible_only and _audible(job, log) is False):

@@ -153,7 +153,8 @@ def _patterns(labels: tuple[str, ...]) -> _Patterns:
     style = r"\\(?:text|textbf|textit|texttt|mathrm|mathbf|bf)\s*\{?\s*"
     return _Patterns(
         boxed=re.compile(
-            rf"\\(?:boxed|fbox)\s*\{{\s*(?:{style}|\[\s?){{0,4}}({one_of})\s*\.?[\]\s]{{0,6}}\}}(?:[\]\s]{{0,6}}\}})?", re.IGNORECASE
+            rf"\\(?:boxed|fbox)\s*\{{\s*(?:{style}|\[\s?){{0,4}}({one_of})\s*\.?[\]\s]{{0,6}}\}}(?:[\]\s]{{0,6}}\}})?",
+            re.IGNORECASE,
         ),
         mention=re.compile(rf"(?:\[\s?){{1,4}}{inner}(?:\s?\]){{1,4}}", re.IGNORECASE),
         announced=re.compile(rf"^({_ANNOUNCING})({one_of})(\s*[.!]*\s*)$", re.IGNORECASE | re.MULTILINE),
@@ -192,9 +193,7 @@ _NOUN = (
     "|判定|结论|結論|判断|裁决|裁決|判决|评判|評判|评价|評価|判決|判斷|판정|결론|평가|판단|الحكم|النتيجة|التقييم|निर्णय|निष्कर्ष|फैसला"
     "|kết luận|phán quyết|đánh giá|putusan|kesimpulan|penilaian|omdöme|slutsats|bedömning"
 )
-_MY = (
-    "my|the|our|mein|das|unser|mon|le|la|mi|el|o|il|a|het|мой|我的|私の|最终的?|最後の|이|هذا|đây là|यह"
-)
+_MY = "my|the|our|mein|das|unser|mon|le|la|mi|el|o|il|a|het|мой|我的|私の|最终的?|最後の|이|هذا|đây là|यह"
 _IS = "is|ist|est|es|é|è|är|jest|это|是|为|為|は|を|은|는|로|هو|है|là|adalah"
 _ANNOUNCING = (
     rf"[ \t{_BREAK}]*(?:(?:{_SO})\s*[,，、:]?\s*(?:(?:ist|is)\s+)?)?(?:(?:{_MY}|das)\s*)?(?:(?:{_LAST})\s*)?(?:{_NOUN})"
@@ -206,9 +205,11 @@ _JUDGED = re.compile(
     r"(?:answer|response|reply|dialogue)\s+is\s+(?:(?:therefore|thus|hence|clearly|indeed)\s+)?",
     re.IGNORECASE,
 )
-_ABBREVIATED = re.compile(r"(?:\b[a-z]\. ?[a-z]|\b(?:eg|ie|ex|vs|cf|viz|bzw|resp|approx|etc|no|zb))\.$", re.IGNORECASE)
+_ABBREVIATED = re.compile(r"(?:\b[a-z]\. ?[a-z]|\b(?:eg|ie|ex|vs|cf|viz|bzw|resp|approx|etc|zb))\.$", re.IGNORECASE)
 _STOP = re.compile(rf"(?<=[.!])(?<!\.\.)\s+|(?<=[。।۔])\s*|{_BREAK}")
-_UNFINISHED = re.compile(r"(?:[?？؟,，、;–—→-]|\b(?:or|and|either|with|not|oder|und|nicht|ou|et|pas|o|y|no|e))$", re.IGNORECASE)
+_UNFINISHED = re.compile(
+    r"(?:[?？؟,，、;–—→-]|\b(?:or|and|either|with|not|oder|und|nicht|ou|et|pas|o|y|no|e))$", re.IGNORECASE
+)
 _PARAGRAPH = re.compile(r"\n\s*\n")
 
 
