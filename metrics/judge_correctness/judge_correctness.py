@@ -7,9 +7,9 @@ from vaeval_tasks.metrics import content_judge
 
 _DESCRIPTION = """\
 Decides whether the answers of a voice assistant are correct or good, as VoiceAssistant-Eval does: a judge reads the \
-question, references and answer and ends with [Correct] or [Incorrect], [Good] or [Bad]; the last bracketed verdict \
-counts. The reference backend asks any OpenAI-compatible endpoint; the offline backend uses rules, and leaves items \
-unjudged where no rule applies."""
+question, references and answer and ends with [Correct] or [Incorrect], [Good] or [Bad]; one clear verdict at the end \
+counts, and nothing else does. The reference backend asks any OpenAI-compatible endpoint; the offline backend uses \
+rules, and leaves items unjudged where no rule applies."""
 
 _CITATION = """\
 @article{wang2025voiceassistanteval,
@@ -25,7 +25,9 @@ Args:
     verdicts (`list` of `str`): what a judge has written already; then no judge is asked.
     backend (`str`): `offline` (rules) or `reference` (a language model); by default the configuration, else `offline`.
     url, model, prompts (`str`): the endpoint's base, the judge's name there, a folder of other prompts (reference).
+    judge (`str`): `local`, a small model on this machine, or one's own class; takes no url, model, prompts or options.
     min_judged (`float`): the share of rows that must have a value, or there is no mean (0.5).
+    judge_max_tokens … judge_structured: how a language model is asked, as in `vaeval lm-eval --metadata`.
 
 Returns:
     judge_correctness (`float` or None): the share of correct or good among judged items, 0 to 1; higher is better.
@@ -43,9 +45,9 @@ Examples:
     ...                        questions=["How many legs has a spider?"] * 2, task="listening_general")
     >>> result["judge_correctness"], result["scores"]
     (0.5, [1.0, 0.0])
-    >>> result = judge.compute(verdicts=["Hmm, [Bad]? No: [Good]", "It seems fine."], task="speaking_assistant")
+    >>> result = judge.compute(verdicts=["Hmm, [Bad]? No.\\n[Good]", "It seems fine."], task="speaking_assistant")
     >>> result["scores"], result["skipped"]
-    ([1.0, None], ["row 2: no verdict in the judge's answer: It seems fine."])
+    ([1.0, None], ["row 2: no verdict in the judge's answer (it names none): It seems fine."])
 """
 
 
@@ -59,19 +61,13 @@ class JudgeCorrectness(evaluate.Metric):
 
     def _info(self):
         hub.backend_of(None, self.config_name)
-        text = datasets.Value("string")
+        text, texts = datasets.Value("string"), datasets.Sequence(datasets.Value("string"))
+        columns = {"predictions": text, "references": texts, "questions": text, "verdicts": texts}
         return evaluate.MetricInfo(
             description=_DESCRIPTION,
             citation=_CITATION,
             inputs_description=_KWARGS_DESCRIPTION,
-            features=datasets.Features(
-                {
-                    "predictions": text,
-                    "references": datasets.Sequence(text),
-                    "questions": text,
-                    "verdicts": datasets.Sequence(text),
-                }
-            ),
+            features=datasets.Features(columns),
             reference_urls=["https://arxiv.org/abs/2509.22651"],
         )
 
@@ -99,17 +95,14 @@ class JudgeCorrectness(evaluate.Metric):
         verdicts,
         task=None,
         backend=None,
-        url=None,
-        model=None,
-        prompts=None,
         min_judged=0.5,
+        judge=None,
+        **options,
     ):
         if any(verdicts):
             family = content_judge.family(task) if task else None
             given = [content_judge.parse_verdict(v, family) for [v] in verdicts]
             return hub.result("judge_correctness", given, "judge-given", min_judged=min_judged)
-        chosen = content_judge.pick_content_judge(
-            hub.backend_of(backend, self.config_name), url=url, model=model, prompts=prompts
-        )
+        chosen = hub.judge_of(hub.backend_of(backend, self.config_name), judge, options)
         scored = chosen.judge(hub.judge_items(task, predictions, references, questions))
         return hub.result("judge_correctness", scored, chosen.signature, min_judged=min_judged)

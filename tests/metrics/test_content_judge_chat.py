@@ -40,8 +40,10 @@ def down(fake, status=503, message="gone"):
     [
         (says("[Correct]"), 1, ""),
         (says("Let me think. [Incorrect]? The words differ but mean the same.\n\n[Correct]"), 1, ""),
-        (says("[Correct] at first sight, yet [Incorrect]"), 0, ""),
-        (says("I think it is right."), None, "no verdict in the judge's answer: I think it is right."),
+        (says("[Correct] at first sight, yet [Incorrect]"), None, "not stated for sure"),
+        (says("Please choose: [Correct] or [Incorrect]"), None, "not stated for sure"),
+        (says("<think>so it is [Correct]"), None, "its reasoning has no end"),
+        (says("I think it is right."), None, "no verdict in the judge's answer (it names none): I think it is right."),
         (says("[Good]"), None, "no verdict"),
         (says("[Correct] or", finish="length"), None, "cut off at the token limit (max_tokens)"),
         (says(None, refusal="I can't judge this."), None, "the model refused: I can't judge this."),
@@ -120,7 +122,7 @@ def test_500_is_tried_again_and_then_left_without_a_verdict(fake):
     assert (a.value, a.detail) == (None, "HTTP 500: boom")
     assert b.value == 1
     assert waits == [1.0, 2.0]
-    assert len(fake.requests) == 4
+    assert len(fake.requests) == 5  # and one small question: is it the item, or the judge?
 
 
 def test_a_time_out_is_one_items_trouble_while_others_succeed(fake):
@@ -259,10 +261,12 @@ def test_no_items_ask_nothing(fake):
 
 
 def test_families_have_their_own_verdicts(fake):
-    fake.script["odd"] = [says("[Correct] [Good]")]
+    fake.script["odd"] = [says("[Good]")]
+    fake.script["two"] = [says("[Correct] [Good]")]
+    fake.script["other"] = [says("[Correct]")]
     made, _ = judge(fake)
-    (scored,) = made.judge(items("odd", task="speaking_assistant"))
-    assert scored.value == 1
+    found = made.judge(items("odd", "two", "other", task="speaking_assistant"))
+    assert [scored.value for scored in found] == [1, None, None]
 
 
 def test_the_signature_names_model_and_prompts_not_the_address(fake, tmp_path):

@@ -35,36 +35,39 @@ def test_there_are_13_tasks_in_the_papers_families():
     [
         ("[Correct]", 1.0),
         ("[incorrect]", 0.0),
-        ("It could be [Correct]. But no: [INCORRECT]", 0.0),
-        ("First [Incorrect], then again [Correct].", 1.0),
+        ("It could be [Correct]. But no: [INCORRECT]", None),
+        ("First [Incorrect], then again [Correct].", None),
         ("**[Correct]**", 1.0),
         ("[ Correct ]", 1.0),
         ("[**Correct**]", 1.0),
         ("<think>[Incorrect]?</think>\nFine.\n[Correct]", 1.0),
         ("[Good]", None),  # the other family's verdict is none
-        ("Correct", None),
+        ("Correct", 1.0),
+        ("It is Correct", None),
         ("", None),
         ("[correctly]", None),
     ],
 )
-def test_the_last_bracketed_verdict_counts(text, value):
+def test_one_clear_verdict_at_the_end_counts(text, value):
     assert parse_verdict(text, VerdictWords.correct).value == value
 
 
 def test_without_a_family_both_count():
-    assert parse_verdict("[Bad] [Good]").value == 1.0
-    assert parse_verdict("[Good] [Incorrect]").value == 0.0
+    assert parse_verdict("[Good]").value == 1.0
+    assert parse_verdict("[Incorrect]").value == 0.0
+    assert parse_verdict("[Good] [Incorrect]").value is None
 
 
 def test_a_missing_verdict_says_what_was_read():
     assert (
-        parse_verdict("I am not sure.", VerdictWords.good).detail == "no verdict in the judge's answer: I am not sure."
+        parse_verdict("I am not sure.", VerdictWords.good).detail
+        == "no verdict in the judge's answer (it names none): I am not sure."
     )
 
 
 @given(st.text(), st.sampled_from(["Good", "Bad"]))
-def test_any_thinking_before_the_verdict_changes_nothing(thought, verdict):
-    assert parse_verdict(f"{thought}\n[{verdict}]", VerdictWords.good).value == float(verdict == "Good")
+def test_thinking_before_the_verdict_never_turns_it(thought, verdict):
+    assert parse_verdict(f"{thought}\n[{verdict}]", VerdictWords.good).value in (None, float(verdict == "Good"))
 
 
 @pytest.mark.parametrize("task", FAMILIES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from vaeval_tasks.errors import ServiceError
-from vaeval_tasks.metrics.content_judge_chat import ChatContentJudge
+from vaeval_tasks.metrics.content_judge_chat import DEFAULT_OPTIONS, ChatContentJudge
 from vaeval_tasks.metrics.profiles import Scorers
 from vaeval_tasks.scoring.scores import score_responses, scoring_jobs
 from vaeval_tasks.store.run import RunDir
@@ -26,11 +27,15 @@ class Endpoint:
 
     def __init__(self) -> None:
         self.status, self.down, self.url = 400, False, ""
+        self.requests = 0
+        self.last: int | None = None
+        """After so many requests it is down."""
 
     def answer(self, prompt: str) -> tuple[int, Any]:
-        if self.down:
+        self.requests += 1
+        if self.down or (self.last is not None and self.requests > self.last):
             return 503, {"error": {"message": "gone"}}
-        if "hopeless" in prompt:
+        if "hopeless" in prompt and self.status != 200:
             return self.status, {"error": {"message": "This model's maximum context length is 8192 tokens"}}
         return 200, {"choices": [{"message": {"content": "[Good]"}, "finish_reason": "stop"}]}
 
@@ -62,7 +67,7 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
     server.server_close()
 
 
-def score(folder: Path, endpoint: Endpoint, *texts: str) -> list[float | None]:
+def score(folder: Path, endpoint: Endpoint, *texts: str, retry: bool = False) -> list[float | None]:
     """Score a run folder with a fresh judge, as another process would, and return the verdicts in order."""
     items = [Item(item_id=f"i{n}", task=TASK, question="q") for n in range(len(texts))]
     responses = [
@@ -71,10 +76,10 @@ def score(folder: Path, endpoint: Endpoint, *texts: str) -> list[float | None]:
         )
         for n, text in enumerate(texts)
     ]
-    judge = ChatContentJudge(endpoint.url, sleep=lambda _: None)
+    judge = ChatContentJudge(endpoint.url, replace(DEFAULT_OPTIONS, concurrency=1), sleep=lambda _: None)
     scorers = Scorers(judge=judge, speech=None, recogniser=None, speaker=None, emotion=None)
     run = RunDir(folder)
-    score_responses(run, scoring_jobs(responses, items), scorers)
+    score_responses(run, scoring_jobs(responses, items), scorers, retry_unjudged=retry)
     found = {s.response_id: s.value for s in run.scores() if s.metric == "content"}
     return [found[f"r{n}"] for n in range(len(texts))]
 
@@ -91,7 +96,40 @@ def test_a_judge_that_is_gone_is_an_error_and_its_verdicts_of_before_are_kept(
 ) -> None:
     assert score(tmp_path, endpoint, "fine", "hopeless") == [1.0, None]
     endpoint.down = True
+    assert score(tmp_path, endpoint, "fine", "hopeless") == [1.0, None], "nothing is left to ask"
     with pytest.raises(ServiceError, match="gave no answer: HTTP 503: gone"):
-        score(tmp_path, endpoint, "fine", "hopeless")
+        score(tmp_path, endpoint, "fine", "hopeless", "new")
+    with pytest.raises(ServiceError, match="gave no answer: HTTP 503: gone"):
+        score(tmp_path, endpoint, "fine", "hopeless", retry=True)
     endpoint.down = False
+    assert score(tmp_path, endpoint, "fine", "hopeless", "new") == [1.0, None, 1.0]
+
+
+@pytest.mark.parametrize("status", [400, 413, 500])
+def test_a_hopeless_item_costs_nothing_until_somebody_asks(tmp_path: Path, endpoint: Endpoint, status: int) -> None:
+    endpoint.status = status
+    score(tmp_path, endpoint, "fine", "hopeless")
+    before = endpoint.requests
     assert score(tmp_path, endpoint, "fine", "hopeless") == [1.0, None]
+    assert endpoint.requests == before
+    (kept,) = (s for s in RunDir(tmp_path).scores() if s.metric == "content" and s.value is None)
+    assert (f"HTTP {status}" in kept.detail, kept.again) == (True, False)
+    endpoint.status = 200
+    assert score(tmp_path, endpoint, "fine", "hopeless", retry=True) == [1.0, 1.0]
+    assert endpoint.requests == before + 1
+
+
+def test_what_a_judge_that_went_away_was_not_asked_is_asked_by_the_next_run(tmp_path: Path, endpoint: Endpoint) -> None:
+    endpoint.last = 3
+    found = score(tmp_path, endpoint, *(f"fine {n}" for n in range(20)))
+    assert found.count(1.0) == 3
+    assert {s.again for s in RunDir(tmp_path).scores() if s.metric == "content" and s.value is None} == {True}
+    endpoint.last = None
+    assert score(tmp_path, endpoint, *(f"fine {n}" for n in range(20))) == [1.0] * 20
+
+
+def test_a_limit_of_requests_is_no_hopeless_item(tmp_path: Path, endpoint: Endpoint) -> None:
+    endpoint.status = 429
+    assert score(tmp_path, endpoint, "fine", "hopeless") == [1.0, None]
+    endpoint.status = 200
+    assert score(tmp_path, endpoint, "fine", "hopeless") == [1.0, 1.0]

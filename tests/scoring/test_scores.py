@@ -26,12 +26,13 @@ class Judge:
     seen: list[JudgeItem] = field(default_factory=list)
     verdict: float | None = 1.0
     fails: bool = False
+    again: bool = False
 
     def judge(self, items: Any) -> list[Scored]:
         if self.fails:
             raise ServiceError("out of reach")
         self.seen += items
-        return [Scored(value=self.verdict, detail="because") for _ in items]
+        return [Scored(value=self.verdict, detail="because", again=self.again) for _ in items]
 
 
 @dataclass
@@ -143,7 +144,7 @@ def test_similarity_is_of_roleplay_only(run: RunDir, scorers: Scorers) -> None:
 
 def test_nothing_is_scored_twice_but_missing_verdicts_are_asked_again(run: RunDir, scorers: Scorers) -> None:
     pairs = [(item(TASK), response(TASK))]
-    judge = Judge(verdict=None)
+    judge = Judge(verdict=None, again=True)
     speech = Speech()
     go(run, replace(scorers, judge=judge, speech=speech), pairs)
     judge.verdict = 0.0

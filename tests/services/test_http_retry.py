@@ -39,7 +39,7 @@ def test_it_always_ends_and_never_waits_longer_than_the_cap(seen, rule, now):
 @pytest.mark.parametrize("meaning", list(HttpMeaning))
 def test_every_meaning_is_decided_at_the_first_attempt(meaning):
     step = decide(1, HttpOutcome(meaning=meaning, reason="r"), RetryRule(), now=0.0)
-    wanted = {"refused": Stop, "absent": Stop, "quota": Stop}
+    wanted = {"refused": Stop, "absent": Stop, "setting": Stop, "quota": Stop}
     again = {"busy", "broken", "slow", "unreachable", "unreadable", "empty", "interrupted", "expired"}
     assert type(step) is wanted.get(meaning, Wait if meaning in again else Return)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -11,9 +10,20 @@ from typing import Any
 
 from vaeval_tasks.files import sha256_bytes
 from vaeval_tasks.rubrics import RUBRICS, Rubric
+from vaeval_tasks.services.verdicts import final_text, json_objects
 from vaeval_tasks.store.schema import CMOS_MAX, Prompt
 
-__all__ = ["INSTRUCTIONS", "AudioPart", "PairVerdict", "instructions_sha256", "messages", "questions", "read_verdict"]
+__all__ = [
+    "INSTRUCTIONS",
+    "REMINDER",
+    "AudioPart",
+    "PairVerdict",
+    "instructions_sha256",
+    "messages",
+    "questions",
+    "read_verdict",
+    "scores_schema",
+]
 
 INSTRUCTIONS = """\
 You compare two spoken responses to the same spoken request. You hear the request, then response 1, then response 2. \
@@ -30,6 +40,9 @@ Answer each question with a whole number:
 -3  response 2 is much better
 
 Reply with one JSON object and nothing else. It has exactly these keys, each with a number from -3 to 3:"""
+REMINDER = """\
+I could not use your reply: {reason}. Do not explain. Reply with one JSON object and nothing else, with exactly the \
+keys you were given, each with a whole number from -3 to 3."""
 
 
 class AudioPart(StrEnum):
@@ -83,25 +96,37 @@ def messages(
     return [{"role": "system", "content": f"{INSTRUCTIONS}\n{listed}"}, {"role": "user", "content": content}]
 
 
+def scores_schema(asked: Sequence[Rubric]) -> dict[str, Any]:
+    """Return the JSON schema of an answer to these questions."""
+    score = {"type": "integer", "enum": list(range(-CMOS_MAX, CMOS_MAX + 1))}
+    keys = [r.key for r in asked]
+    return {
+        "type": "object",
+        "properties": dict.fromkeys(keys, score),
+        "required": keys,
+        "additionalProperties": False,
+    }
+
+
 def read_verdict(text: str, asked: Sequence[Rubric]) -> PairVerdict:
-    """Read the JSON object in an answer; words or a code fence around it do not matter.
+    """Read the one JSON object in an answer; reasoning, words or a code fence around it do not matter.
 
     An answer that leaves a question out, adds one, or gives anything but a whole number in range is unusable: to
-    keep its good half would favour the questions that are easy to answer.
+    keep its good half would favour the questions that are easy to answer. So is one that holds several objects.
     """
-    start, end = text.find("{"), text.rfind("}")
-    if start < 0 or end < start:
-        return PairVerdict(reason="no JSON object in the answer")
-    try:
-        found = json.loads(text[start : end + 1])
-    except json.JSONDecodeError as error:
-        return PairVerdict(reason=f"not JSON: {error.msg}")
+    said = final_text(text)
+    objects = [content for _, _, content in json_objects(said)]
+    if not objects:
+        return PairVerdict(reason="not JSON" if "{" in said else "no JSON object in the answer")
+    if any(content != objects[0] for content in objects):
+        return PairVerdict(reason="several JSON objects in the answer")
+    found = objects[0]
     keys = [r.key for r in asked]
-    if not isinstance(found, dict) or set(found) != set(keys):
-        missing = [key for key in keys if not isinstance(found, dict) or key not in found]
-        more = sorted(set(found) - set(keys)) if isinstance(found, dict) else []
-        said = [f"without {', '.join(missing)}"] * bool(missing) + [f"with {', '.join(more)}"] * bool(more)
-        return PairVerdict(reason=f"an answer {' and '.join(said)}")
+    if set(found) != set(keys):
+        missing = [key for key in keys if key not in found]
+        more = sorted(set(found) - set(keys))
+        wrong = [f"without {', '.join(missing)}"] * bool(missing) + [f"with {', '.join(more)}"] * bool(more)
+        return PairVerdict(reason=f"an answer {' and '.join(wrong)}")
     scores = {}
     for key in keys:
         value = found[key]

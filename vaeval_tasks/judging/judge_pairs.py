@@ -15,12 +15,14 @@ import numpy as np
 
 from vaeval_tasks.errors import InputError, ServiceError
 from vaeval_tasks.judging.instructions import (
+    REMINDER,
     AudioPart,
     PairVerdict,
     instructions_sha256,
     messages,
     questions,
     read_verdict,
+    scores_schema,
 )
 from vaeval_tasks.services.http.chat import ChatAnswer, ChatClient
 from vaeval_tasks.store.answers import study_answers
@@ -170,7 +172,13 @@ class _Asked:
 def _ask(run: RunDir, client: ChatClient, settings: PairJudgeSettings, task: _Task) -> _Asked:
     asked = questions(task.prompt, settings.rubrics)
     request, first, second = (p.read_bytes() for p in (run.root / task.prompt.path, task.first, task.second))
-    answer = client.ask(messages(asked, request, first, second, settings.audio_part), modalities=["text"])
+    answer = client.ask_reminding(
+        messages(asked, request, first, second, settings.audio_part),
+        lambda text: read_verdict(text, asked).reason,
+        REMINDER,
+        schema=scores_schema(asked),
+        modalities=["text"],
+    )
     return _Asked(task=task, verdict=read_verdict(answer.text, asked) if answer.ok else None, answer=answer)
 
 

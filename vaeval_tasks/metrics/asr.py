@@ -115,6 +115,17 @@ class WhisperRecogniser:
         cuda = require("ctranslate2", _FEATURE, extra="offline").get_cuda_device_count() > 0
         return "float16" if cuda and self._device != "cpu" else "int8"
 
+    def ready(self) -> str:
+        """Load the model, and return "": nothing is odd about it.
+
+        Raises:
+            MissingWeightsError: the weights are absent or another model's.
+            MissingDependencyError: a package is not installed.
+        """
+        _ = self._model
+        require("faster_whisper.vad", _FEATURE, extra="offline")
+        return ""
+
     def transcribe(self, clips: Sequence[Clip]) -> list[str]:
         """Return a transcript for each clip; empty where nothing was said.
 

@@ -33,6 +33,9 @@ class Scored:
 
     value: float | None
     detail: str = ""
+    again: bool = False
+    """Whether a value may be had another time: the scorer was not there, not asked, or too busy. A value that is None
+    for good is not asked for again unless the user says so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,25 @@ from pathlib import Path
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.files import sha256_bytes
 from vaeval_tasks.metrics.backends import JudgeItem, Scored
+from vaeval_tasks.services.verdicts import read_label
 
-__all__ = ["FAMILIES", "PLACEHOLDERS", "Prompts", "VerdictWords", "family", "load_prompts", "parse_verdict"]
+__all__ = [
+    "FAMILIES",
+    "PLACEHOLDERS",
+    "VERDICT_RULE",
+    "Prompts",
+    "VerdictWords",
+    "family",
+    "load_prompts",
+    "parse_verdict",
+    "reminder",
+    "structured_form",
+    "structured_schema",
+    "verdict_names",
+]
+
+VERDICT_RULE = 2
+"""The version of how verdicts are read and asked for again; part of a judge's signature."""
 
 
 class VerdictWords(StrEnum):
@@ -63,17 +80,57 @@ def family(task: str) -> VerdictWords:
 
 
 def parse_verdict(text: str, kind: VerdictWords | None = None) -> Scored:
-    """Return 1 or 0 by the LAST bracketed verdict in a judge's answer, None where there is none.
+    """Return 1 or 0 by the one verdict that a judge's answer ends with, None with the reason where it names none.
+
+    What counts as a verdict is decided by :func:`vaeval_tasks.services.verdicts.read_label`.
 
     Args:
         text: the whole answer; it may think aloud, and name verdicts on the way.
-        kind: count only the verdicts of this family; by default of either.
+        kind: the family that was asked for; by default either.
     """
-    allowed = _OF_FAMILY[kind] if kind else tuple(VERDICTS)
-    found = [m for m in _VERDICT.findall(text) if m.lower() in allowed]
-    if not found:
-        return Scored(value=None, detail=f"no verdict in the judge's answer: {_tail(text)}")
-    return Scored(value=VERDICTS[found[-1].lower()], detail=_tail(text))
+    found = read_label(text, tuple(VERDICTS))
+    reason = found.reason
+    if kind is not None and found.label and found.label not in _OF_FAMILY[kind]:
+        reason = f"it says {found.label}, which was not asked"
+    if reason:
+        return Scored(value=None, detail=f"no verdict in the judge's answer ({reason}): {_tail(text)}")
+    return Scored(value=VERDICTS[found.label], detail=_tail(text))
+
+
+def verdict_names(kind: VerdictWords) -> tuple[str, str]:
+    """Return the two verdicts of a family as they are written: ``Correct``, ``Incorrect``."""
+    right, wrong = _OF_FAMILY[kind]
+    return right.capitalize(), wrong.capitalize()
+
+
+def reminder(kind: VerdictWords, structured: bool) -> str:
+    """Return what a judge is told whose answer had no clear verdict; it is asked once more, and only once."""
+    right, wrong = verdict_names(kind)
+    if structured:
+        form = f'one JSON object and nothing else: {{"verdict": "{right}"}} or {{"verdict": "{wrong}"}}'
+    else:
+        form = f"exactly one verdict in brackets and nothing else: [{right}] or [{wrong}]"
+    return f"I could not read one clear verdict in your reply. Do not explain again. Reply with {form}."
+
+
+def structured_form(kind: VerdictWords) -> str:
+    """Return what is added to a prompt where the verdict is asked for as JSON."""
+    right, wrong = verdict_names(kind)
+    return (
+        'Give your whole reply as one JSON object with the keys "reasoning" (your thoughts, in a few sentences) and '
+        f'"verdict" ("{right}" or "{wrong}"), in this order, in the place of the brackets.'
+    )
+
+
+def structured_schema(kind: VerdictWords) -> dict[str, object]:
+    """Return the JSON schema of such a reply."""
+    verdict = {"type": "string", "enum": list(verdict_names(kind))}
+    return {
+        "type": "object",
+        "properties": {"reasoning": {"type": "string"}, "verdict": verdict},
+        "required": ["reasoning", "verdict"],
+        "additionalProperties": False,
+    }
 
 
 def _tail(text: str) -> str:
@@ -104,7 +161,7 @@ class Prompts:
         values = {
             "question": item.question,
             "references": "\n".join(item.references),
-            "answer": item.answer,
+            "answer": _VERDICT.sub(r"(\1)", item.answer),  # quoted back, it must not look like the judge's own
             "system_prompt": item.system_prompt,
             "user_emotion": item.user_emotion,
             "assistant_emotions": item.assistant_emotions,

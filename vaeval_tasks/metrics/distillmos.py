@@ -55,6 +55,16 @@ class DistillMos:
         device = pick_device(torch, self._device)
         return torch, net.eval().to(device), device
 
+    def ready(self) -> str:
+        """Load the model, and return "": nothing is odd about it.
+
+        Raises:
+            MissingWeightsError: the weights are absent or another model's.
+            MissingDependencyError: a package is not installed.
+        """
+        _ = self._net
+        return ""
+
     def score(self, clips: Sequence[Clip]) -> list[Scored]:
         """Return a MOS for each clip; None where it is silent, empty or shorter than 0.3 s.
 

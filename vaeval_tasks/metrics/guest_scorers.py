@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vaeval_tasks.audio import Clip
-from vaeval_tasks.errors import PluginError, UnknownNameError, VaevalError, fault
+from vaeval_tasks.errors import InputError, PluginError, UnknownNameError, VaevalError, fault
 from vaeval_tasks.metrics.backends import JudgeItem, Scored
 from vaeval_tasks.metrics.content_judge_local import LOCAL
 from vaeval_tasks.plugins import Plugin, PluginGroup, find
 
-__all__ = ["ROLES", "GuestScorer", "open_scorer"]
+__all__ = ["ROLES", "GuestScorer", "open_scorer", "refuse_beside"]
 
 ROLES: dict[str, str] = {
     "judge": "judge",
@@ -56,6 +56,11 @@ class GuestScorer:
         if not isinstance(found, str) or not found.strip() or not found.isprintable():
             raise PluginError(f"{self._name}: signature must be a line of text that is not empty, got {_brief(found)}")
         return found
+
+    def ready(self) -> str:
+        """Return what a scorer remarks that checks itself before a run; empty where it has no such method."""
+        ready = getattr(self._scorer, "ready", None)
+        return str(self._guard(ready) or "") if callable(ready) else ""
 
     def judge(self, items: Sequence[JudgeItem]) -> list[Scored]:
         """Return a verdict for each item; see :class:`~vaeval_tasks.metrics.backends.ContentJudge`."""
@@ -131,6 +136,16 @@ def _emotions(one: Any) -> str:
         isinstance(name, str) and _number(p) and 0 <= p <= 1 for name, p in one.items()
     )
     return "" if right and sum(one.values()) <= 1.01 else "probabilities by emotion that sum to at most 1, or None"
+
+
+def refuse_beside(role: str, name: str | None, **options: object) -> None:
+    """Refuse an option of our own backend beside somebody else's: nothing would be done with it.
+
+    Raises:
+        InputError: there is one; names it.
+    """
+    if name and (given := [option for option, value in options.items() if value is not None]):
+        raise InputError(f"{given[0]} does not go with the {role} {name!r}, which has its own settings; leave one out")
 
 
 def _found(role: str, name: str) -> Plugin:

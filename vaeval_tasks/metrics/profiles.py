@@ -14,7 +14,7 @@ from vaeval_tasks.metrics.content_judge import pick_content_judge
 from vaeval_tasks.metrics.distillmos import DistillMos
 from vaeval_tasks.metrics.emotion import NO_EMOTION_SIGNATURE, EmotionClassifier
 from vaeval_tasks.metrics.emotion2vec import Emotion2Vec, is_emotion2vec
-from vaeval_tasks.metrics.guest_scorers import open_scorer
+from vaeval_tasks.metrics.guest_scorers import open_scorer, refuse_beside
 from vaeval_tasks.metrics.resemblyzer import Resemblyzer
 from vaeval_tasks.metrics.utmos import Utmos
 from vaeval_tasks.metrics.wespeaker import WeSpeaker
@@ -102,6 +102,7 @@ def load_scorers(
     recogniser: str | None = None,
     speaker: str | None = None,
     emotion: str | None = None,
+    **judge_request: object,
 ) -> Scorers:
     """Return the backends of a profile. None of ours loads anything before it is used.
 
@@ -123,6 +124,8 @@ def load_scorers(
         recogniser: likewise.
         speaker: likewise.
         emotion: likewise.
+        judge_request: how the judge at ``judge_url`` is asked: ``judge_max_tokens`` and the others of
+            :data:`~vaeval_tasks.services.http.request_options.JUDGE_OPTIONS`; None is not given.
 
     Raises:
         UnknownNameError: there is no such profile or entry point.
@@ -132,16 +135,19 @@ def load_scorers(
         MissingDependencyError: or it lacks the ``offline`` extra.
     """
     check_profile(profile)
-    _alone("judge", judge, judge_url=judge_url, judge_model=judge_model, judge_prompts=judge_prompts)
-    _alone("speech", speech, utmos_path=utmos_path)
-    _alone("recogniser", recogniser, asr_model=asr_model)
-    _alone("speaker", speaker, speaker_path=speaker_path)
-    _alone("emotion", emotion, emotion_path=emotion_path)
+    refuse_beside(
+        "judge", judge, judge_url=judge_url, judge_model=judge_model, judge_prompts=judge_prompts, **judge_request
+    )
+    refuse_beside("speech", speech, utmos_path=utmos_path)
+    refuse_beside("recogniser", recogniser, asr_model=asr_model)
+    refuse_beside("speaker", speaker, speaker_path=speaker_path)
+    refuse_beside("emotion", emotion, emotion_path=emotion_path)
     reference = profile == Profile.reference
     guests = {"judge": judge, "speech": speech, "recogniser": recogniser, "speaker": speaker, "emotion": emotion}
     own = {role: open_scorer(role, name) for role, name in guests.items() if name}
     return Scorers(
-        judge=own.get("judge") or pick_content_judge(profile, url=judge_url, model=judge_model, prompts=judge_prompts),
+        judge=own.get("judge")
+        or pick_content_judge(profile, url=judge_url, model=judge_model, prompts=judge_prompts, request=judge_request),
         speech=own.get("speech") or speech_quality(profile, path=utmos_path, device=device),
         recogniser=own.get("recogniser")
         or WhisperRecogniser(
@@ -178,9 +184,3 @@ def _emotion(path: str | Path | None, *, wanted: bool, device: str | None) -> Em
     if not local.is_dir() and (local.is_absolute() or str(path).startswith(".") or str(path).count("/") != 1):
         raise MissingWeightsError(f"{path}: no such folder (emotion recogniser)")
     return EmotionClassifier(path, device=device)
-
-
-def _alone(role: str, name: str | None, **options: object) -> None:
-    """Refuse an option of our own backend beside somebody else's: nothing would be done with it."""
-    if name and (given := [option for option, value in options.items() if value is not None]):
-        raise InputError(f"{given[0]} does not go with the {role} {name!r}, which has its own settings; leave one out")

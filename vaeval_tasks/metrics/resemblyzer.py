@@ -61,6 +61,17 @@ class Resemblyzer:
         device = pick_device(torch, self._device)
         return torch, lstm.eval().to(device), linear.eval().to(device), device
 
+    def ready(self) -> str:
+        """Load the model, and return "": nothing is odd about it.
+
+        Raises:
+            MissingWeightsError: the weights are absent or another model's.
+            MissingDependencyError: a package is not installed.
+        """
+        _ = self._net
+        require("transformers.audio_utils", _FEATURE, extra="offline")
+        return ""
+
     def embed(self, clips: Sequence[Clip]) -> list[NDArray[np.float32] | None]:
         """Return a unit vector (256,) for each clip, None where there are less than 1.6 s of speech.
 

@@ -65,6 +65,17 @@ class WeSpeaker:
             raise MissingWeightsError(f"{file}: not a WeSpeaker model: it has inputs {names[0]}, outputs {names[1]}")
         return session
 
+    def ready(self) -> str:
+        """Load the model, and return "": nothing is odd about it.
+
+        Raises:
+            MissingWeightsError: the weights are absent or another model's.
+            MissingDependencyError: a package is not installed.
+        """
+        _ = self._session
+        require("kaldi_native_fbank", _FEATURE, extra="reference")
+        return ""
+
     def embed(self, clips: Sequence[Clip]) -> list[NDArray[np.float32] | None]:
         """Return a unit vector for each clip, None where it is silent or shorter than 0.5 s.
 

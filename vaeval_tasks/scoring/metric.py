@@ -148,7 +148,8 @@ class ResponseMetric:
     words_only: bool = False
     """Whether it tells something in words (its detail) and never has a value."""
     ask_again: bool = False
-    """Whether a score without a value is made again by the next run."""
+    """Whether a score without a value is made again: by the next run where the scorer says so, else where the user
+    does (``--retry-unjudged``)."""
     reported: str = ""
     """What ``results.json`` calls its signature; a factor's is its name."""
     factor: TaskFactor | None = None

@@ -260,6 +260,7 @@ def score_run(
     scorers: Scorers,
     *,
     min_judged: float = MIN_JUDGED,
+    retry_unjudged: bool = False,
     tell: Callable[[ScoredItem], object] = id,
 ) -> list[TaskScores]:
     """Score responses and write their task scores into ``results.json``, beside those of other tasks.
@@ -271,6 +272,7 @@ def score_run(
         responses: which of its responses; see :func:`vaeval_tasks.store.answers.latest`.
         scorers: the backends.
         min_judged: the share of items that a factor must have a value for, or there is no score.
+        retry_unjudged: ask once more for every verdict that is missing, whatever the reason.
         tell: called with what each response scored.
 
     Returns:
@@ -281,7 +283,7 @@ def score_run(
     """
     _compact(run)
     work = scoring_jobs(responses, run.items())
-    scored = score_responses(run, work, scorers)
+    scored = score_responses(run, work, scorers, retry_unjudged=retry_unjudged)
     groups: dict[tuple[str, str], list[ScoringJob]] = {}
     for job in work:
         if job.item.task:

@@ -21,7 +21,7 @@ from vaeval_tasks.store.schema import Item, Response, ResponseStatus, Score
 if TYPE_CHECKING:
     from vaeval_tasks.metrics.profiles import Scorers
 
-__all__ = ["BATCH", "document_of", "score_responses", "scored_with", "scoring_jobs"]
+__all__ = ["BATCH", "document_of", "lacks", "score_responses", "scored_with", "scoring_jobs"]
 
 BATCH = 32
 """Responses whose sound is in memory at once."""
@@ -66,17 +66,19 @@ def score_responses(
     scorers: Scorers | None,
     *,
     families: Iterable[MetricFamily] = MetricFamily,
+    retry_unjudged: bool = False,
 ) -> ScoreLog:
     """Score responses and keep the scores in the run; what is there with the same signature stays.
 
-    Sound is scored first, so that an unreachable judge loses nothing. Verdicts that a judge did not give are asked for
-    again.
+    Sound is scored first, so that an unreachable judge loses nothing. A verdict that a judge was not there to give is
+    asked for again; one that it could not give stays away, with its reason.
 
     Args:
         run: the run folder.
         work: its responses, see :func:`scoring_jobs`; unsupported ones are passed over.
         scorers: the backends; without them only metrics that need none are scored.
         families: which passes to make.
+        retry_unjudged: ask once more for every verdict that is missing, whatever the reason.
 
     Returns:
         All scores of the run.
@@ -90,21 +92,23 @@ def score_responses(
     work = [job for job in work if job.response.status is not ResponseStatus.unsupported]
     try:
         for family in families:
-            _pass(family, work, log, scorers)
+            _pass(family, work, log, scorers, retry_unjudged)
     finally:
         log.compact()
     return log
 
 
-def _pass(family: MetricFamily, work: Sequence[ScoringJob], log: ScoreLog, scorers: Scorers | None) -> None:
+def _pass(
+    family: MetricFamily, work: Sequence[ScoringJob], log: ScoreLog, scorers: Scorers | None, retry: bool
+) -> None:
     metrics = family_metrics(family)
-    todo = [job for job in work if any(_lacks(job, metric, log, scorers) for metric in metrics)]
+    todo = [job for job in work if any(lacks(job, metric, log, scorers, retry) for metric in metrics)]
     made = without = 0
     with progress_bar(len(todo), f"score {family}", "response") as bar:
         for start in range(0, len(todo), BATCH):
             batch = todo[start : start + BATCH]
             try:
-                for metric, scores in _score(batch, metrics, log, scorers):
+                for metric, scores in _score(batch, metrics, log, scorers, retry):
                     log.add(scores)
                     made += len(scores)
                     without += 0 if metric.words_only else sum(s.value is None for s in scores)
@@ -114,13 +118,13 @@ def _pass(family: MetricFamily, work: Sequence[ScoringJob], log: ScoreLog, score
             bar.update(len(batch))
 
 
-def _lacks(job: ScoringJob, metric: ResponseMetric, log: ScoreLog, scorers: Scorers | None) -> bool:
+def lacks(job: ScoringJob, metric: ResponseMetric, log: ScoreLog, scorers: Scorers | None, retry: bool = False) -> bool:
     """Whether this response is to get this metric. Whether it is audible may not be known yet."""
     signature = metric.signature(scorers, job.item.task)
     if not signature or (metric.audible_only and _audible(job, log) is False):
         return False
     found = log.get(job.key, metric.key, signature)
-    return found is None or (metric.ask_again and found.value is None)
+    return found is None or (metric.ask_again and found.value is None and (found.again or retry))
 
 
 def _audible(job: ScoringJob, log: ScoreLog) -> bool | None:
@@ -130,7 +134,11 @@ def _audible(job: ScoringJob, log: ScoreLog) -> bool | None:
 
 
 def _score(
-    batch: Sequence[ScoringJob], metrics: Sequence[ResponseMetric], log: ScoreLog, scorers: Scorers | None
+    batch: Sequence[ScoringJob],
+    metrics: Sequence[ResponseMetric],
+    log: ScoreLog,
+    scorers: Scorers | None,
+    retry: bool,
 ) -> Iterator[tuple[ResponseMetric, list[Score]]]:
     clip = _reader(log.run)
 
@@ -141,7 +149,7 @@ def _score(
         return found.detail if found is not None else ""
 
     for metric in metrics:
-        jobs = [job for job in batch if _lacks(job, metric, log, scorers)]
+        jobs = [job for job in batch if lacks(job, metric, log, scorers, retry)]
         if not jobs:
             continue
         given = ScoringBatch(jobs=jobs, backend=metric.runs_on(scorers), root=log.run.root, clip=clip, detail=detail)
@@ -154,6 +162,7 @@ def _score(
                     value=scored.value,
                     signature=metric.signature(scorers, job.item.task),
                     detail=scored.detail,
+                    again=scored.again,
                 )
                 for job, scored in zip(jobs, metric.score(given), strict=True)
             ],

@@ -286,6 +286,8 @@ class Score:
     """Backend, model, checksum and normaliser: two scores compare only where this agrees."""
     detail: str = ""
     """What was read: a transcript, a verdict, the reason of a missing value."""
+    again: bool = False
+    """Whether a missing value may be had another time: the scorer was not there, not asked, or too busy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from vaeval_tasks.analysis.shown import ShownResult
@@ -14,7 +15,10 @@ from vaeval_tasks.metrics import profiles
 from vaeval_tasks.metrics.guest_scorers import ROLES
 from vaeval_tasks.progress import progress_shown
 from vaeval_tasks.scoring.combine import MIN_JUDGED, check_min_judged
+from vaeval_tasks.scoring.forecast import MetricForecast, forecast_scores
+from vaeval_tasks.scoring.preflight import check_due
 from vaeval_tasks.scoring.results import RunResults, changed_scorers, read_results, score_run, thin_coverage
+from vaeval_tasks.scoring.scores import scoring_jobs
 from vaeval_tasks.store.answers import latest
 from vaeval_tasks.store.lock import Writer, writing
 from vaeval_tasks.store.run import RunDir
@@ -31,9 +35,21 @@ class ScoredRun(ShownResult):
     results: RunResults
     changes: tuple[str, ...]
     """What to mind: factors that earlier results had from other scorers, tasks of which many items do not count."""
+    forecast: tuple[MetricForecast, ...] = ()
+    """Of a dry run: what each metric has still to score; the results are then those of before."""
 
     def tables(self) -> list[Table]:
-        """Return the tasks, families and the whole of every configuration as a table."""
+        """Return the tasks, families and the whole of every configuration as a table; of a dry run, what is to do."""
+        if self.forecast:
+            return [
+                Table(
+                    name="forecast",
+                    title="Scores still to make; tokens are those of the requests, estimated",
+                    columns=tuple(MetricForecast.__dataclass_fields__),
+                    rows=tuple(asdict(row) for row in self.forecast),
+                    digits={},
+                )
+            ]
         return [
             Table(
                 name="results",
@@ -47,6 +63,8 @@ class ScoredRun(ShownResult):
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that ``vaeval score --json`` prints."""
+        if self.forecast:
+            return {"forecast": [asdict(row) for row in self.forecast]}
         return self.results.to_json()
 
     def parts(self) -> dict[str, list[Mapping[str, Any]]]:
@@ -87,17 +105,27 @@ def score(
     judge_url: str | None = None,
     judge_model: str | None = None,
     judge_prompts: str | os.PathLike[str] | None = None,
+    judge_max_tokens: int | str | None = None,
+    judge_temperature: float | str | None = None,
+    judge_reasoning_effort: str | None = None,
+    judge_timeout: float | str | None = None,
+    judge_concurrency: int | str | None = None,
+    judge_extra_body: Mapping[str, Any] | str | None = None,
+    judge_structured: bool | str | None = None,
     utmos_path: str | os.PathLike[str] | None = None,
     asr_model: str | os.PathLike[str] | None = None,
     speaker_path: str | os.PathLike[str] | None = None,
     emotion_path: str | os.PathLike[str] | None = None,
     device: str | None = None,
     min_judged: float = MIN_JUDGED,
+    retry_unjudged: bool = False,
+    dry_run: bool = False,
     progress: bool = True,
 ) -> ScoredRun:
     """Score the responses of a run again, without the model, as ``vaeval score`` does.
 
-    What was scored by the same scorers is not scored again.
+    What was scored by the same scorers is not scored again. Before the first score, every scorer that has something to
+    do is loaded, and the judge is asked one test question.
 
     Example::
 
@@ -110,19 +138,28 @@ def score(
         judge_url: an OpenAI-compatible endpoint.
         judge_model: the judge's name there.
         judge_prompts: a folder with another set of judge prompts.
+        judge_max_tokens: of the judge's thinking and verdict together (8192); ``none`` sets no limit.
+        judge_temperature: 0 by default; ``none`` sends none.
+        judge_reasoning_effort: in the words of the judge's provider, such as ``low``.
+        judge_timeout: seconds for one request (180).
+        judge_concurrency: requests at once (8).
+        judge_extra_body: further fields of each request, a mapping or a JSON object.
+        judge_structured: ask for the verdict as JSON, by a schema where the endpoint takes one.
         utmos_path: UTMOS22 weights.
         asr_model: the recogniser, by name or path.
         speaker_path: speaker encoder weights.
         emotion_path: emotion recogniser weights.
         device: where scorers run, such as ``cpu`` or ``cuda:0``.
         min_judged: the share of a task's items, 0 to 1, that must have a verdict and scores, or it has no score.
+        retry_unjudged: ask once more for verdicts that the judge could not give.
+        dry_run: ask nothing and write nothing; ``forecast`` of what is returned says what there is to do.
         progress: show bars on a terminal or in a notebook.
 
     Raises:
         InputError: there are no responses, or an option does not go with the profile.
         UnknownNameError: there is no such profile, role or scorer.
         MissingWeightsError: a scorer's weights are absent.
-        ServiceError: the judge cannot be reached; the scores made until then are kept.
+        ServiceError: the judge cannot be reached, or refuses us; the scores made until then are kept.
         RunBusyError: another process scores this run.
     """
     folder, floor = run_folder(run), check_min_judged(min_judged)
@@ -140,8 +177,19 @@ def score(
         "emotion_path": emotion_path,
         "device": device,
     }
+    request = {
+        "judge_max_tokens": judge_max_tokens,
+        "judge_temperature": judge_temperature,
+        "judge_reasoning_effort": judge_reasoning_effort,
+        "judge_timeout": judge_timeout,
+        "judge_concurrency": judge_concurrency,
+        "judge_extra_body": judge_extra_body,
+        "judge_structured": judge_structured,
+    }
     named: dict[str, Any] = {name: os.fspath(value) for name, value in given.items() if value is not None}
-    with progress_shown(progress), writing(folder.root, Writer.score):
+    named |= {name: value for name, value in request.items() if value is not None}
+    held = nullcontext() if dry_run else writing(folder.root, Writer.score)
+    with progress_shown(progress), held:
         responses = latest(folder.responses())
         if not responses:
             said = "there are no responses; make some with vaeval lm-eval or vaeval generate"
@@ -150,7 +198,13 @@ def score(
         try:
             scorers = profiles.load_scorers(profile, **named, **own)
         except InputError as error:
+            if judge_url or "judge" in own:
+                raise
             raise InputError(f"{error}; give --judge-url URL, or --profile offline") from None
-        made = score_run(folder, responses, scorers, min_judged=floor)
-        changes = (*changed_scorers(before, made), *thin_coverage(made))
-        return ScoredRun(results=read_results(folder), changes=changes)
+        work = scoring_jobs(responses, folder.items())
+        if dry_run:
+            rows = forecast_scores(folder, work, scorers, retry_unjudged=retry_unjudged)
+            return ScoredRun(results=before, changes=(), forecast=tuple(rows))
+        check_due(folder, work, scorers, retry_unjudged=retry_unjudged)
+        made = score_run(folder, responses, scorers, min_judged=floor, retry_unjudged=retry_unjudged)
+        return ScoredRun(results=read_results(folder), changes=(*changed_scorers(before, made), *thin_coverage(made)))

@@ -49,13 +49,13 @@ def media_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture
 def fake_scorers(monkeypatch: pytest.MonkeyPatch, fakes: ModuleType) -> Callable[..., Any]:
     """Let the hooks find these scorers; call it with changes."""
-    from vaeval_tasks.hosts.lm_eval import hooks
+    from vaeval_tasks.hosts.lm_eval import preflight
     from vaeval_tasks.metrics import profiles
 
     def use(**changes: Any) -> Any:
         chosen = fakes.scorers(**changes)
         monkeypatch.setattr(profiles, "load_scorers", lambda profile, **options: chosen)
-        hooks._scorers.cache_clear()
+        preflight.loaded_scorers.cache_clear()
         return chosen
 
     use()

@@ -22,13 +22,13 @@ from vaeval_tasks.store.run import RunDir
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory, fakes: Any, evaluate: Any) -> dict[str, Any]:
     """One run of the whole suite on the data set with every trap."""
-    from vaeval_tasks.hosts.lm_eval import hooks
+    from vaeval_tasks.hosts.lm_eval import preflight
     from vaeval_tasks.metrics import profiles
 
     scorers, root = fakes.scorers(), tmp_path_factory.mktemp("run")
     patch = pytest.MonkeyPatch()
     patch.setattr(profiles, "load_scorers", lambda profile, **options: scorers)
-    hooks._scorers.cache_clear()
+    preflight.loaded_scorers.cache_clear()
     model = fakes.ToneModel()
     results = evaluate(fakes.ToneLM(model=model, run_dir=str(root)), ["voiceassistant_eval"])
     patch.undo()

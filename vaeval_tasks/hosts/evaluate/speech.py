@@ -16,9 +16,10 @@ import numpy as np
 
 from vaeval_tasks.audio import Clip, read_audio
 from vaeval_tasks.errors import InputError, UnknownNameError
-from vaeval_tasks.metrics.backends import JudgeItem, Scored
+from vaeval_tasks.metrics.backends import ContentJudge, JudgeItem, Scored
 from vaeval_tasks.metrics.common import Profile
-from vaeval_tasks.metrics.content_judge import family
+from vaeval_tasks.metrics.content_judge import family, pick_content_judge
+from vaeval_tasks.metrics.guest_scorers import open_scorer, refuse_beside
 from vaeval_tasks.metrics.profiles import PROFILES
 from vaeval_tasks.scoring.combine import LOW_COVERAGE, MIN_JUDGED, check_min_judged
 
@@ -30,6 +31,7 @@ __all__ = [
     "check_init",
     "judge_columns",
     "judge_items",
+    "judge_of",
     "result",
     "same_length",
     "string_lists",
@@ -145,6 +147,25 @@ def judge_items(
         JudgeItem(task=task, question=question, answer=answer, references=tuple(right))
         for answer, right, question in zip(predictions, references, questions, strict=True)
     ]
+
+
+def judge_of(profile: Profile, judge: str | None, options: Mapping[str, Any]) -> ContentJudge:
+    """Return the judge of content that a call of the module names.
+
+    Args:
+        profile: without a ``judge``: rules, or a language model.
+        judge: ``local``, or somebody else's.
+        options: ``url``, ``model``, ``prompts`` and how the judge is asked (``judge_max_tokens`` and the like).
+
+    Raises:
+        VaevalError: an option is unknown or does not go with the judge, or the judge cannot be used.
+    """
+    address = {name: options.get(name) for name in ("url", "model", "prompts")}
+    request = {name: value for name, value in options.items() if name not in address}
+    if judge:
+        refuse_beside("judge", judge, **address, **request)
+        return open_scorer("judge", judge)
+    return pick_content_judge(profile, **address, request=request)
 
 
 def audio_features() -> dict[str, Any]:

@@ -21,6 +21,7 @@ from vaeval_tasks.errors import InputError
 from vaeval_tasks.hosts.lm_eval.documents import FIELDS, document
 from vaeval_tasks.hosts.lm_eval.hub_source import HubSource, hub_source, local_source
 from vaeval_tasks.hosts.lm_eval.left_out import LeftOut, remember
+from vaeval_tasks.hosts.lm_eval.preflight import check_task, predicts_only
 from vaeval_tasks.hosts.lm_eval.run_settings import HarnessSettings, yes
 from vaeval_tasks.progress import progress_shown, tracked
 from vaeval_tasks.scoring.suite import TASKS, family
@@ -53,6 +54,8 @@ def load(**metadata: Any) -> dict[str, datasets.Dataset]:
     source = hub_source(task, metadata.get("revision")) if path is None else local_source(task, str(path))
     chosen = HarnessSettings.from_metadata(metadata)
     chosen.refuse_other_model()  # before it has answered anything
+    if "config_source" in metadata and not predicts_only(metadata):  # the harness is about to run
+        check_task(chosen, [task])
     settings = chosen.to_json()
     make = partial(
         document, task=task, needs=str(metadata.get("needs", "")), revision=source.revision, settings=settings

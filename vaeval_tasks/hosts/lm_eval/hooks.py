@@ -7,14 +7,13 @@ run folder; see :mod:`vaeval_tasks.scoring.scores`.
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vaeval_tasks.asking.ledger import Entry, Ledger
 from vaeval_tasks.asking.ranks import rank
@@ -24,6 +23,7 @@ from vaeval_tasks.hosts.lm_eval.answer import HarnessAnswer
 from vaeval_tasks.hosts.lm_eval.documents import item
 from vaeval_tasks.hosts.lm_eval.left_out import note_data
 from vaeval_tasks.hosts.lm_eval.messages import plain_text
+from vaeval_tasks.hosts.lm_eval.preflight import loaded_scorers
 from vaeval_tasks.hosts.lm_eval.run_settings import HarnessSettings
 from vaeval_tasks.hosts.lm_eval.samples import SampleRecord, fill, scorer_names
 from vaeval_tasks.scoring.combine import TaskScores
@@ -33,9 +33,6 @@ from vaeval_tasks.scoring.results import ScoredItem, score_run, thin_coverage
 from vaeval_tasks.store.lock import Writer, writing
 from vaeval_tasks.store.run import RunDir, now
 from vaeval_tasks.store.schema import Response, ResponseStatus, slug
-
-if TYPE_CHECKING:
-    from vaeval_tasks.metrics.profiles import Scorers
 
 __all__ = [
     "FACTORS",
@@ -122,12 +119,6 @@ def _texts(root: Path) -> Ledger:
     return Ledger(RunDir(root), rank=rank())
 
 
-@cache
-def _scorers(profile: str, scoring: str) -> Scorers:
-    """The scorers of a run, loaded once a process."""
-    return HarnessSettings(profile=profile, scoring=json.loads(scoring)).scorers()
-
-
 @dataclass(frozen=True, slots=True)
 class _Evaluated:
     task: TaskScores
@@ -140,12 +131,12 @@ def _evaluate(root: str, response_ids: tuple[str, ...], given: str) -> _Evaluate
     """The scores of one task, made once although every metric asks for them."""
     run, settings = RunDir(Path(root)), HarnessSettings.from_json(given)
     wanted, items = set(response_ids), {}
-    scorers = _scorers(settings.profile, json.dumps(settings.scoring, sort_keys=True))
     with writing(run.root, Writer.score):
         found = score_run(
             run,
             [r for r in run.responses() if r.response_id in wanted],
-            scorers,
+            loaded_scorers(*settings.scored_by),
+            retry_unjudged=settings.retry_unjudged,
             min_judged=settings.min_judged,
             tell=lambda item: items.update({item.response_id: item}),
         )

@@ -21,6 +21,7 @@ from typing import Any
 from vaeval_tasks.asking.ranks import rank, world_size
 from vaeval_tasks.errors import InputError, UnknownNameError, VaevalError
 from vaeval_tasks.hosts.lm_eval.arguments import argument_fault, as_mapping, check_arguments, in_one_line, read_config
+from vaeval_tasks.hosts.lm_eval.preflight import check_task, predicts_only
 from vaeval_tasks.hosts.lm_eval.register import MODELS, our_folders, register
 from vaeval_tasks.hosts.lm_eval.run_settings import METADATA, HarnessSettings, run_folder
 from vaeval_tasks.scoring.results import read_results
@@ -81,6 +82,11 @@ def launch(arguments: Sequence[str]) -> None:
     root = _prepare(parsed, config, strict=strict) if parsed.command == "run" else None
     parsed.include_path = _include_paths(user)
     _tell_one_process()
+    if root is not None and not predicts_only(parsed.metadata):
+        tasks = [task for name in _ours(parsed.tasks or config.get("tasks")) for task in _HOLDS[name]]
+        if tasks:  # before the model is loaded
+            told = as_mapping(parsed.model_args, "model_args") | parsed.metadata
+            check_task(HarnessSettings.from_metadata(told), tasks)
     with ExitStack() as held:
         if root is not None and (_ours(parsed.tasks) or str(parsed.model).startswith(PREFIX)):
             # the scores too, from the start: nobody wants to be refused after hours of answers
@@ -188,8 +194,10 @@ def _prepare(parsed: Namespace, config: dict[str, Any], *, strict: bool) -> Path
     name = f"{model} {label}".strip()
     root = run_folder(str(metadata.get("run_dir") or model_args.get("run_dir") or ""), name).resolve()
     metadata |= {"run_dir": str(root), "model_name": name}
-    if not given.get("predict_only") and _ours(given.get("tasks")):
-        HarnessSettings.from_metadata(model_args | metadata).scorers()  # a wrong option shows before hours of answers
+    if given.get("predict_only"):
+        metadata["predict_only"] = True
+        if not given.get("output_path"):  # the harness wants one; the answers are in the run folder anyway
+            parsed.output_path = str(root)
     if given.get("limit") is not None:
         metadata["limit"] = given["limit"]
     if _speaks(model):

@@ -25,7 +25,9 @@ from vaeval_tasks.hosts.lm_eval.documents import item
 from vaeval_tasks.hosts.lm_eval.given import TEXT_OPTIONS
 from vaeval_tasks.hosts.lm_eval.left_out import note_data
 from vaeval_tasks.hosts.lm_eval.model_identity import checkpoint_digest, refuse_other_model
+from vaeval_tasks.hosts.lm_eval.preflight import check_asking
 from vaeval_tasks.hosts.lm_eval.run_settings import HarnessSettings, run_folder
+from vaeval_tasks.models.abilities import sees
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.protocol import SpeechModel, Turn, TurnRole
 from vaeval_tasks.store.run import RunDir
@@ -113,6 +115,10 @@ class SpeechLM(LM):
         """Make the system ready; called only when there is something to answer."""
         raise NotImplementedError
 
+    def sees(self) -> bool | None:
+        """Return whether the system takes pictures; None where that shows only when it is open."""
+        return sees(self.speech_config)
+
     def recall(self, unit: AskingUnit) -> Asked | None:
         """Return an answer that exists already, None where the system must be asked."""
         return None
@@ -176,6 +182,8 @@ class SpeechLM(LM):
                 sessions={self.speech_config.provider: self.concurrency},
                 rank=ledger.rank,
             )
+            if due and ledger.rank == 0:
+                check_asking(self.run_root, due.values(), sees=self.sees())
             outcome = generate(
                 ledger,
                 plan,

@@ -9,6 +9,8 @@
 ``profile``               the scorers: ``reference`` (default) or ``offline``
 ``min_judged``            the share of items that must count, or a task has no score; 0.5 by default
 ``judge_url`` …           options of the scorers, see :data:`SCORING`
+``retry_unjudged``        ``true`` asks again for verdicts that a judge could not give
+``predict_only``          ``true``: answers only, to be scored later; so does ``--predict_only`` on a command line
 ========================  =================================================================
 """
 
@@ -25,6 +27,7 @@ from vaeval_tasks.hosts.lm_eval.model_identity import model_identity, model_labe
 from vaeval_tasks.metrics.common import Profile
 from vaeval_tasks.metrics.guest_scorers import ROLES
 from vaeval_tasks.scoring.combine import MIN_JUDGED, check_min_judged
+from vaeval_tasks.services.http.request_options import JUDGE_OPTIONS, option_text
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import ModelConfig, slug
 
@@ -35,6 +38,7 @@ __all__ = ["METADATA", "SCORING", "HarnessSettings", "run_folder", "yes"]
 
 SCORING = (
     *("judge_url", "judge_model", "judge_prompts", "utmos_path", "asr_model", "speaker_path", "emotion_path"),
+    *JUDGE_OPTIONS,
     *ROLES,
 )
 """Options of the scorers, passed on to ``load_scorers``; ``scoring_device`` becomes its ``device``.
@@ -43,7 +47,7 @@ A scorer of somebody else's is given by its role: ``speech=package.module:Class`
 
 METADATA = (
     *("dataset_path", "revision", "strict", "inputs", "run_dir", "model_name"),
-    *("profile", "scoring_device", "min_judged"),
+    *("profile", "scoring_device", "min_judged", "retry_unjudged", "predict_only"),
     *SCORING,
 )
 """What our hooks read of the metadata; other tasks may have names of their own there."""
@@ -82,6 +86,8 @@ class HarnessSettings:
     """How many documents the task's data have."""
     identity: str = ""
     """What tells the model from others, see :mod:`vaeval_tasks.hosts.lm_eval.model_identity`."""
+    retry_unjudged: bool = False
+    """Whether verdicts that a judge could not give are asked for once more."""
 
     @classmethod
     def from_metadata(cls, metadata: Mapping[str, Any]) -> HarnessSettings:
@@ -89,12 +95,13 @@ class HarnessSettings:
 
         Raises:
             UnknownNameError: there is no such profile.
+            InputError: ``retry_unjudged`` is neither true nor false.
         """
         from vaeval_tasks.metrics.profiles import check_profile
 
         profile = str(metadata.get("profile", Profile.reference))
         check_profile(profile)
-        scoring = {name: str(metadata[name]) for name in SCORING if metadata.get(name) is not None}
+        scoring = {name: option_text(metadata[name]) for name in SCORING if metadata.get(name) is not None}
         if metadata.get("scoring_device") is not None:
             scoring["device"] = str(metadata["scoring_device"])
         return cls(
@@ -104,6 +111,7 @@ class HarnessSettings:
             scoring=scoring,
             min_judged=check_min_judged(metadata.get("min_judged", MIN_JUDGED)),
             identity=model_identity(metadata, METADATA),
+            retry_unjudged=yes(metadata, "retry_unjudged"),
         )
 
     def scorers(self) -> Scorers:
@@ -117,10 +125,17 @@ class HarnessSettings:
         try:
             return profiles.load_scorers(self.profile, **self.scoring)
         except InputError as error:
+            if "judge_url" in self.scoring or "judge" in self.scoring:
+                raise
             raise InputError(
                 f"{error}; give --metadata judge_url=URL, profile=offline, or "
                 "--predict_only to score later with vaeval score"
             ) from None
+
+    @property
+    def scored_by(self) -> tuple[str, str]:
+        """Profile and options as JSON: what tells scorers from others."""
+        return self.profile, json.dumps(self.scoring, sort_keys=True)
 
     def of_items(self, items: int) -> HarnessSettings:
         """Return the settings of a task whose data have so many documents."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -12,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from vaeval_tasks.errors import InputError, ServiceError
 from vaeval_tasks.services.http.breaker import Breaker
+from vaeval_tasks.services.http.dialect import Dialect, not_taken
 from vaeval_tasks.services.http.meaning import HttpMeaning, HttpOutcome, json_body, of_response
 from vaeval_tasks.services.http.retry import SAY_FROM_S, RetryRule, Stop, Wait, decide
 from vaeval_tasks.services.http.secrets import env_key, keys_of, one_line, scrub, shown_url, trust
 from vaeval_tasks.services.http.waits import in_words
+from vaeval_tasks.services.verdicts import final_text
 
 if TYPE_CHECKING:
     import httpx
@@ -26,18 +27,9 @@ KEYS = ("VAEVAL_JUDGE_API_KEY", "OPENAI_API_KEY")
 """Where a judge's key is read from; the first that is set."""
 _PROBE_TIMEOUT_S = 30.0
 _PROBE_TOKENS = 16
+_REPEATED_CHARS = 4000
+"""So much of an answer is repeated to the model when it is reminded."""
 _PROBE = ({"role": "user", "content": "Say OK."},)
-_UNSUPPORTED = (
-    r"(?:unsupported|not support|unrecogni[sz]ed|unknown|unexpected|not permitted|not allowed|extra_forbidden)"
-)
-
-
-def _not_taken(name: str) -> re.Pattern[str]:
-    """Return what finds that a field is not known; its being too large is another matter."""
-    return re.compile(rf"{_UNSUPPORTED}[^.]{{0,60}}\b{name}\b|\b{name}\b[^.]{{0,60}}{_UNSUPPORTED}", re.IGNORECASE)
-
-
-_NO_TEMPERATURE, _NO_MAX_TOKENS = _not_taken("temperature"), _not_taken("max_tokens")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +45,8 @@ class ChatOptions:
     reasoning_effort: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Further fields of the body; they go before all others."""
+    structured: bool = False
+    """Whether a schema of the answer, where a request has one, is sent; an endpoint that takes none gets none."""
     timeout_s: float = 180.0
     """Seconds for one request."""
     concurrency: int = 4
@@ -83,24 +77,14 @@ class ChatAnswer:
         return self.stop or self.outcome.reason
 
     @property
+    def later(self) -> bool:
+        """Whether another time is better whatever else is known: a limit of requests, a quota, nobody there."""
+        return bool(self.stop) or self.outcome.meaning in (HttpMeaning.busy, HttpMeaning.unreachable)
+
+    @property
     def reached(self) -> bool:
         """Whether the endpoint dealt with this request; if not, it is to be asked another time."""
         return not self.stop and not self.outcome.meaning.silent
-
-
-@dataclass(frozen=True, slots=True)
-class _Dialect:
-    """Which fields an endpoint takes; learnt from its refusals."""
-
-    tokens: str = "max_tokens"
-    temperature: bool = True
-
-    def after(self, outcome: HttpOutcome) -> _Dialect:
-        """Return the dialect that a refusal teaches; the same where it is about something else."""
-        if outcome.meaning is not HttpMeaning.bad_request:
-            return self
-        tokens = "max_completion_tokens" if _NO_MAX_TOKENS.search(outcome.reason) else self.tokens
-        return _Dialect(tokens, self.temperature and not _NO_TEMPERATURE.search(outcome.reason))
 
 
 class ChatClient:
@@ -136,16 +120,21 @@ class ChatClient:
         self._sleep = sleep
         self._say = say or logging.getLogger(__name__).warning
         self._said_until = 0.0
-        self._dialect = _Dialect()
+        self._dialect = Dialect()
         self._lock = threading.Lock()
+        self._first = threading.Lock()
+        self._spoken = False
         self._http: httpx.Client | None = None
         self._secrets: tuple[str, ...] = ()
 
-    def ask(self, messages: Sequence[Mapping[str, Any]], **fields: Any) -> ChatAnswer:
+    def ask(
+        self, messages: Sequence[Mapping[str, Any]], *, schema: Mapping[str, Any] | None = None, **fields: Any
+    ) -> ChatAnswer:
         """Ask, again where that can help.
 
         Args:
             messages: as the protocol has them.
+            schema: the JSON schema of the answer, sent where the options say so and the endpoint takes one.
             fields: further fields of this request.
 
         Raises:
@@ -154,7 +143,7 @@ class ChatClient:
         attempt, stopped = 0, self._stopped
         while True:
             attempt += 1
-            answer = self._once(messages, fields, self.options)
+            answer = self._once(messages, fields, self.options, schema)
             step = decide(attempt, answer.outcome, self.options.retry, now=time.time())
             if not isinstance(step, Wait) or stopped.is_set():
                 return replace(answer, attempts=attempt, stop=step.reason if isinstance(step, Stop) else "")
@@ -173,8 +162,10 @@ class ChatClient:
 
     def refusal(self, answer: ChatAnswer) -> ServiceError:
         """Return the error of an answer after which nothing more is to be asked."""
-        verb = " refused" if answer.outcome.meaning.for_all else ""
-        return ServiceError(f"{self.who} at {self.url}{verb}: {answer.stop}")
+        meaning = answer.outcome.meaning
+        verb = " refused" if meaning.for_all else ""
+        advice = "; leave that option out, or give another value" if meaning is HttpMeaning.setting else ""
+        return ServiceError(f"{self.who} at {self.url}{verb}: {answer.stop}{advice}")
 
     def stop(self) -> None:
         """Let requests under way end without another attempt."""
@@ -211,17 +202,83 @@ class ChatClient:
             self._say(f"{self.who}: waiting {in_words(seconds)} before asking again ({outcome.reason})")
         (self._sleep or stopped.wait)(seconds)
 
-    def _once(
-        self, messages: Sequence[Mapping[str, Any]], fields: Mapping[str, Any], options: ChatOptions
+    def ask_reminding(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        wrong: Callable[[str], str],
+        reminder: str,
+        *,
+        schema: Mapping[str, Any] | None = None,
+        **fields: Any,
     ) -> ChatAnswer:
-        """Send a request, and once more for each field that the endpoint turns out not to take."""
+        """Ask, and once more where the answer cannot be used: with that answer before it, and a reminder.
+
+        Args:
+            messages: as the protocol has them.
+            wrong: says what is wrong with a text; "" where nothing is.
+            reminder: what the user says next; ``{reason}`` in it is filled in.
+            schema: as in :meth:`ask`.
+            fields: further fields of both requests.
+
+        Returns:
+            The second answer where there is one that can be used, else the first.
+        """
+        first = self.ask(messages, schema=schema, **fields)
+        if not first.ok or not (reason := wrong(first.text)) or self._stopped.is_set():
+            return first
+        said = {"role": "assistant", "content": final_text(first.text)[-_REPEATED_CHARS:] or "(no answer)"}
+        again = {"role": "user", "content": reminder.replace("{reason}", reason)}
+        second = self.ask([*messages, said, again], schema=schema, **fields)
+        attempts = first.attempts + second.attempts
+        if second.stop:  # the next request would meet the same
+            return replace(second, attempts=attempts)
+        return replace(second if second.ok and not wrong(second.text) else first, attempts=attempts)
+
+    def _once(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        fields: Mapping[str, Any],
+        options: ChatOptions,
+        schema: Mapping[str, Any] | None = None,
+    ) -> ChatAnswer:
+        """Send a request, and once more for each field that the endpoint turns out not to take.
+
+        The first request goes alone: what it learns of the endpoint, all others know.
+        """
+        if self._spoken:
+            return self._learning(messages, fields, options, schema)
+        with self._first:
+            if not self._spoken:
+                try:
+                    return self._learning(messages, fields, options, schema)
+                finally:
+                    self._spoken = True
+        return self._learning(messages, fields, options, schema)
+
+    def _learning(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        fields: Mapping[str, Any],
+        options: ChatOptions,
+        schema: Mapping[str, Any] | None,
+    ) -> ChatAnswer:
         while True:
             dialect = self._dialect
-            answer = self._post(_body(options, dialect, messages, fields), options.timeout_s)
-            if dialect.after(answer.outcome) == dialect:
-                return answer
+            form = dialect.answer_form(schema) if schema is not None and options.structured else {}
+            body = _body(options, dialect, messages, {**fields, **form})
+            answer = self._post(body, options.timeout_s)
+            if dialect.after(answer.outcome, body) == dialect:
+                return self._of_a_setting(answer)
             with self._lock:
-                self._dialect = self._dialect.after(answer.outcome)  # another thread may have learnt something else
+                self._dialect = self._dialect.after(answer.outcome, body)  # another thread may have learnt more
+
+    def _of_a_setting(self, answer: ChatAnswer) -> ChatAnswer:
+        """Return an answer; one that refuses an option of the user is every request's, and not this one's only."""
+        named = {**({"reasoning_effort": 1} if self.options.reasoning_effort else {}), **self.options.extra}
+        found = answer.outcome
+        if found.meaning is HttpMeaning.bad_request and any(not_taken(name, found.reason) for name in named):
+            return replace(answer, outcome=replace(found, meaning=HttpMeaning.setting))
+        return answer
 
     def _post(self, body: dict[str, Any], timeout_s: float) -> ChatAnswer:
         import httpx
@@ -246,13 +303,13 @@ class ChatClient:
 
 
 def _body(
-    options: ChatOptions, dialect: _Dialect, messages: Sequence[Mapping[str, Any]], fields: Mapping[str, Any]
+    options: ChatOptions, dialect: Dialect, messages: Sequence[Mapping[str, Any]], fields: Mapping[str, Any]
 ) -> dict[str, Any]:
     body: dict[str, Any] = {"model": options.model} if options.model else {}
     body["messages"] = list(messages)
     if options.temperature is not None and dialect.temperature:
         body["temperature"] = options.temperature
-    if options.max_tokens is not None:
+    if options.max_tokens is not None and dialect.tokens:
         body[dialect.tokens] = options.max_tokens
     if options.reasoning_effort:
         body["reasoning_effort"] = options.reasoning_effort

@@ -51,6 +51,8 @@ class HttpMeaning(StrEnum):
     """The key is not taken."""
     absent = "absent"
     """There is no such address, model or voice."""
+    setting = "setting"
+    """An option that every request has is not taken."""
     quota = "quota"
     """The account's quota or credit is used up."""
 
@@ -72,7 +74,7 @@ class HttpMeaning(StrEnum):
 
 _SILENT = frozenset({HttpMeaning.busy, HttpMeaning.broken, HttpMeaning.slow, HttpMeaning.unreachable})
 _AGAIN = _SILENT | {HttpMeaning.unreadable, HttpMeaning.empty, HttpMeaning.interrupted, HttpMeaning.expired}
-_FOR_ALL = frozenset({HttpMeaning.refused, HttpMeaning.absent, HttpMeaning.quota})
+_FOR_ALL = frozenset({HttpMeaning.refused, HttpMeaning.absent, HttpMeaning.setting, HttpMeaning.quota})
 
 _CODES: dict[HttpMeaning, str] = {
     HttpMeaning.quota: (
