@@ -3,7 +3,6 @@
 import datasets
 import evaluate
 from vaeval_tasks.hosts.evaluate import speech as hub
-from vaeval_tasks.metrics import content_judge
 
 _DESCRIPTION = """\
 Decides whether the answers of a voice assistant are correct or good, as VoiceAssistant-Eval does: a judge reads the \
@@ -100,8 +99,7 @@ class JudgeCorrectness(evaluate.Metric):
         **options,
     ):
         if any(verdicts):
-            family = content_judge.family(task) if task else None
-            given = [content_judge.parse_verdict(v, family) for [v] in verdicts]
+            given = hub.read_verdicts(task, verdicts, {"judge": judge, **options})
             return hub.result("judge_correctness", given, "judge-given", min_judged=min_judged)
         chosen = hub.judge_of(hub.backend_of(backend, self.config_name), judge, options)
         scored = chosen.judge(hub.judge_items(task, predictions, references, questions))

@@ -87,7 +87,8 @@ class TestModule:
         tree = ast.parse(text)
         assert len([node for node in tree.body if isinstance(node, ast.ClassDef)]) == 1
         (compute,) = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == "_compute"]
-        assert compute.args.kwarg is None
+        # the judge's options are checked by name where they are read
+        assert compute.args.kwarg is None or name == "judge_correctness"
 
     def test_the_card(self, probed, name):
         head, body = front_matter(name)
@@ -160,6 +161,13 @@ def test_a_language_model_judges_through_the_module(fake, config):
         ("judge_correctness", {"predictions": ["a"]}, {"backend": "reference", "task": "speaking_safety"}, "endpoint"),
         ("judge_correctness", {"predictions": ["a"]}, {}, "name the task"),
         ("judge_correctness", {"predictions": ["a"]}, {"task": "speaking_safty"}, "Did you mean 'speaking_safety'"),
+        ("judge_correctness", {"predictions": ["a"]}, {"task": "speaking_safety", "judge_tmeout": 1}, "judge_timeout"),
+        ("judge_correctness", {"predictions": ["a"]}, {"task": "speaking_safety", "judge_timeout": 1}, "ask nobody"),
+        ("judge_correctness", {"predictions": ["a"]}, {"task": "speaking_safety", "judge": "local", "url": "http://a"},
+         "url does not go with the judge 'local'"),
+        ("judge_correctness", {"predictions": ["a"]}, {"task": "speaking_safety", "judge": "lokal"}, "local"),
+        ("judge_correctness", {"verdicts": ["[Good]"]}, {"judge": "local"}, "judge does nothing beside verdicts"),
+        ("judge_correctness", {"verdicts": ["[Good]"]}, {"urll": "http://a"}, "urll does nothing beside verdicts"),
     ],
 )  # fmt: skip
 def test_options_that_cannot_be_met_are_one_line(name, columns, options, message):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks import score_coverage
+from benchmarks.score_coverage import WORLDS
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,10 +22,6 @@ from vaeval_tasks.scoring.combine import (
     signature_differences,
 )
 from vaeval_tasks.scoring.suite import FAMILIES, TASKS
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
-import score_coverage
-from score_coverage import WORLDS
 
 DATA = Path(__file__).parent.parent / "data"
 # names of the overall table that differ from those of the cell table

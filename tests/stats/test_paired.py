@@ -1,15 +1,12 @@
-"""Paired comparisons: oracles of scipy and statsmodels, laws, honest small numbers, and a small calibration."""
+"""Paired comparisons: oracles of scipy and statsmodels, laws, honest small numbers, and a small paired_calibration."""
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks import paired_calibration
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
@@ -25,19 +22,6 @@ from vaeval_tasks.stats.paired import (
 from vaeval_tasks.stats.paired_median import median_difference
 
 FACTORS = ("content", "speech", "consistency")
-
-
-@pytest.fixture(scope="session")
-def calibration() -> ModuleType:
-    """The benchmark's simulation, of which a small part runs here."""
-    path = Path(__file__).parent.parent / "benchmarks" / "paired_calibration.py"
-    spec = importlib.util.spec_from_file_location("paired_calibration", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def task(first: Any, second: Any, document: Any = None, verdict: str = "", factors: Any = None) -> PairedItems:
@@ -367,9 +351,9 @@ def test_a_group_lacks_what_a_member_lacks() -> None:
 
 
 @pytest.mark.parametrize("apart", [False, True])
-def test_calibration_in_small(calibration: ModuleType, apart: bool) -> None:
+def test_calibration_in_small(apart: bool) -> None:
     """300 studies tell 95 % from 91 or 99; the benchmark has thousands of each of 14 designs."""
-    found = calibration.measured(40, 2, apart, 300, draws=199)
+    found = paired_calibration.measured(40, 2, apart, 300, draws=199)
     for rejected, dropped, covered, none in found.values():
         assert 0.915 <= covered <= 0.985
         assert none == 0
@@ -380,6 +364,6 @@ def test_calibration_in_small(calibration: ModuleType, apart: bool) -> None:
         assert found["content"][1] > 0.3
 
 
-def test_a_gate_of_four_tasks_is_seldom_wrong_and_finds_what_fell(calibration: ModuleType) -> None:
-    assert calibration.flagged(100, 0, tasks=4, documents=30, draws=199) <= 0.05
-    assert calibration.flagged(15, 4, tasks=4, documents=120, draws=199) > 0.5
+def test_a_gate_of_four_tasks_is_seldom_wrong_and_finds_what_fell() -> None:
+    assert paired_calibration.flagged(100, 0, tasks=4, documents=30, draws=199) <= 0.05
+    assert paired_calibration.flagged(15, 4, tasks=4, documents=120, draws=199) > 0.5

@@ -18,7 +18,7 @@ from vaeval_tasks.audio import Clip, read_audio
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.metrics.backends import ContentJudge, JudgeItem, Scored
 from vaeval_tasks.metrics.common import Profile
-from vaeval_tasks.metrics.content_judge import family, pick_content_judge
+from vaeval_tasks.metrics.content_judge import family, parse_verdict, pick_content_judge
 from vaeval_tasks.metrics.guest_scorers import open_scorer, refuse_beside
 from vaeval_tasks.metrics.profiles import PROFILES
 from vaeval_tasks.scoring.combine import LOW_COVERAGE, MIN_JUDGED, check_min_judged
@@ -32,6 +32,7 @@ __all__ = [
     "judge_columns",
     "judge_items",
     "judge_of",
+    "read_verdicts",
     "result",
     "same_length",
     "string_lists",
@@ -147,6 +148,21 @@ def judge_items(
         JudgeItem(task=task, question=question, answer=answer, references=tuple(right))
         for answer, right, question in zip(predictions, references, questions, strict=True)
     ]
+
+
+def read_verdicts(task: str | None, verdicts: Iterable[list[str]], options: Mapping[str, Any]) -> list[Scored]:
+    """Return what a judge's own words, one text a row, say.
+
+    Raises:
+        UnknownNameError: there is no such task.
+        InputError: an option of a judge is given, and none is asked.
+    """
+    if given := [name for name, value in options.items() if value is not None]:
+        raise InputError(
+            f"{given[0]} does nothing beside verdicts, as no judge is asked; leave one out", field=given[0]
+        )
+    kind = family(task) if task else None
+    return [parse_verdict(text, kind) for [text] in verdicts]
 
 
 def judge_of(profile: Profile, judge: str | None, options: Mapping[str, Any]) -> ContentJudge:
