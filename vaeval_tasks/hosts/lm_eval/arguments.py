@@ -16,7 +16,7 @@ import yaml
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.scoring.suite import TASKS
 
-__all__ = ["argument_fault", "as_mapping", "check_arguments", "check_samples", "in_one_line", "read_config"]
+__all__ = ["argument_fault", "as_mapping", "check_arguments", "in_one_line", "read_config", "read_samples"]
 
 _FAULTS = {
     "Tasks not found": "see: vaeval tasks list",
@@ -112,11 +112,11 @@ def check_arguments(given: Mapping[str, Any], asked: Sequence[str]) -> None:
         if not place.is_dir() and place.suffix != ".json":
             raise InputError("is a file; --output_path takes a folder", path=place)
     if given.get("samples"):
-        check_samples(given["samples"], asked)
+        read_samples(given["samples"], asked)
 
 
-def check_samples(samples: Any, asked: Sequence[str]) -> None:
-    """Refuse ``--samples`` that are not lists of item numbers by task.
+def read_samples(samples: Any, asked: Sequence[str]) -> dict[str, list[int]]:
+    """Return what ``--samples`` asks for: item numbers by task.
 
     Raises:
         InputError: they are something else, or of a task that is not run.
@@ -140,6 +140,7 @@ def check_samples(samples: Any, asked: Sequence[str]) -> None:
         whole = isinstance(numbers, list) and all(type(n) is int and n >= 0 for n in numbers)
         if not whole or not numbers or len(set(numbers)) < len(numbers):
             raise InputError(f"--samples: {task} must have a list of item numbers from 0, each once, not {numbers!r}")
+    return dict(samples)
 
 
 def argument_fault(error: Exception) -> InputError | None:

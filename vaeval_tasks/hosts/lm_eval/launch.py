@@ -12,15 +12,24 @@ import fnmatch
 import os
 import re
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace, _SubParsersAction
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from vaeval_tasks.analysis.table import Table
 from vaeval_tasks.asking.ranks import rank, world_size
 from vaeval_tasks.errors import InputError, UnknownNameError, VaevalError
-from vaeval_tasks.hosts.lm_eval.arguments import argument_fault, as_mapping, check_arguments, in_one_line, read_config
+from vaeval_tasks.hosts.lm_eval.arguments import (
+    argument_fault,
+    as_mapping,
+    check_arguments,
+    in_one_line,
+    read_config,
+    read_samples,
+)
+from vaeval_tasks.hosts.lm_eval.dry_run import forecast_run, forecast_table
 from vaeval_tasks.hosts.lm_eval.preflight import check_task, predicts_only
 from vaeval_tasks.hosts.lm_eval.register import MODELS, our_folders, register
 from vaeval_tasks.hosts.lm_eval.run_settings import METADATA, HarnessSettings, run_folder
@@ -64,9 +73,9 @@ def launch(arguments: Sequence[str]) -> None:
     from lm_eval.utils import setup_logging
 
     setup_logging()
-    strict = "--strict" in arguments
-    sys.argv = ["vaeval lm-eval", *(argument for argument in arguments if argument != "--strict")]
+    sys.argv = ["vaeval lm-eval", *arguments]
     cli = HarnessCLI()
+    _add_options(cli._parser)
     in_one_line(cli._parser)
     try:
         parsed = cli.parse_args()
@@ -77,11 +86,15 @@ def launch(arguments: Sequence[str]) -> None:
     if "include_path" not in parsed:  # no subcommand, which prints the help
         cli.execute(parsed)
         return
+    strict, dry_run = (vars(parsed).pop(name, False) for name in ("strict", "dry_run"))
     config = read_config(getattr(parsed, "config", None))
     user = parsed.include_path or config.get("include_path")
     root = _prepare(parsed, config, strict=strict) if parsed.command == "run" else None
     parsed.include_path = _include_paths(user)
     _tell_one_process()
+    if dry_run:
+        print(_forecast(parsed, config).text(), end="")
+        return
     if root is not None and not predicts_only(parsed.metadata):
         tasks = [task for name in _ours(parsed.tasks or config.get("tasks")) for task in _HOLDS[name]]
         if tasks:  # before the model is loaded
@@ -103,6 +116,40 @@ def launch(arguments: Sequence[str]) -> None:
             raise fault from None
     if root is not None and rank() == 0:
         _conclude(root)
+
+
+def _add_options(parser: ArgumentParser) -> None:
+    """Add our two options to ``run``, where its help shows them."""
+    commands = next(action for action in parser._actions if isinstance(action, _SubParsersAction))
+    ours = commands.choices["run"].add_argument_group("voiceassistant_eval")
+    ours.add_argument("--strict", action="store_true", help="stop at an item with a broken clip or picture")
+    ours.add_argument(
+        "--dry-run",
+        "--dry_run",
+        action="store_true",
+        help="print requests, audio minutes, judge calls and tokens still to come; ask nobody",
+    )
+
+
+def _forecast(parsed: Namespace, config: dict[str, Any]) -> Table:
+    """Say what the run would ask."""
+    from lm_eval.api.registry import get_model
+
+    given = config | {name: value for name, value in vars(parsed).items() if value is not None}
+    tasks = sorted({task for name in _ours(given.get("tasks")) for task in _HOLDS[name]}, key=list(TASKS).index)
+    if not tasks:
+        raise InputError("--dry-run knows our tasks only, and --tasks names none of them; see: vaeval tasks list")
+    arguments, name = as_mapping(parsed.model_args, "model_args"), str(given.get("model") or "hf")
+    return forecast_table(
+        forecast_run(
+            tasks,
+            arguments | parsed.metadata,
+            model=get_model(name).create_from_arg_obj(arguments) if _speaks(name) else None,
+            limit=given.get("limit"),
+            samples=read_samples(given["samples"], tasks) if given.get("samples") else None,
+            scored=not predicts_only(parsed.metadata),
+        )
+    )
 
 
 def _include_paths(user: Any) -> list[str]:

@@ -160,7 +160,7 @@ class SpeechLM(LM):
         _refuse_media(others)
         out: dict[int, str] = {}
         if ours:
-            found = self._ask([self._unit(r.doc) for r in ours], [r.doc for r in ours], quiet=disable_tqdm)
+            found = self._ask([self.unit(r.doc) for r in ours], [r.doc for r in ours], quiet=disable_tqdm)
             out |= {id(r): self._encode(answer) for r, answer in zip(ours, found, strict=True)}
         if others:
             found = self._ask([self._written_unit(request) for request in others], [], quiet=disable_tqdm)
@@ -211,7 +211,7 @@ class SpeechLM(LM):
             stem=response_id,
         )
 
-    def _unit(self, doc: Mapping[str, Any]) -> AskingUnit:
+    def unit(self, doc: Mapping[str, Any]) -> AskingUnit:
         """What is asked about a document."""
         key = json.dumps(self.asked(doc), sort_keys=True, default=str)
         response_id = f"{slug(doc['item_id'])}.{sha256_bytes(key.encode())[:16]}"
