@@ -14,8 +14,8 @@ import click
 import pytest
 
 from vaeval_tasks.cli import cli, main
-from vaeval_tasks.hosts.lm_eval.launch import _METADATA
 from vaeval_tasks.hosts.lm_eval.register import MODELS
+from vaeval_tasks.hosts.lm_eval.run_settings import METADATA
 from vaeval_tasks.scoring.suite import FAMILIES, GROUP, TASKS
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -132,7 +132,7 @@ def check_harness(words: list[str]) -> None:
     assert set(options) <= known | {"--apply_chat_template"}
     assert set(options.get("--model", ())) <= set(MODELS) | {"local-chat-completions"}
     assert {name for text in options.get("--tasks", ()) for name in text.split(",")} <= names
-    assert {pair.split("=")[0] for pair in options.get("--metadata", ())} <= set(_METADATA)
+    assert {pair.split("=")[0] for pair in options.get("--metadata", ())} <= set(METADATA)
 
 
 @pytest.mark.parametrize("manual", PAGES)

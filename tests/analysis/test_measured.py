@@ -133,4 +133,4 @@ def test_the_verb_measures_what_it_needs(run: RunDir, tmp_path: Path) -> None:
     assert set(rows) == {"latency_s", "words"}
     assert rows["words"]["n_scored"] == "14"  # the request that timed out has no words
     assert rows["words"]["reason"].startswith("the metric is the same for all systems")
-    assert len(run.read("scores")) == 15 * 7
+    assert len(run.read("scores")) == 15 * 8

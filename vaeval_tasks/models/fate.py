@@ -58,6 +58,7 @@ FATES: Mapping[HttpMeaning, Fate] = {
     HttpMeaning.refused: Fate(status=_ERROR, consequence=Consequence.stop, stops_because="the key was refused by"),
     HttpMeaning.absent: Fate(status=_ERROR, consequence=Consequence.stop, stops_because="the request was refused by"),
     HttpMeaning.quota: Fate(status=_ERROR, consequence=Consequence.stop, stops_because="the quota is used up, said"),
+    HttpMeaning.setting: Fate(status=_ERROR, consequence=Consequence.stop, stops_because="an option was refused by"),
     HttpMeaning.busy: Fate(status=_ERROR, consequence=Consequence.again),
     HttpMeaning.broken: Fate(status=_ERROR, consequence=Consequence.again),
     HttpMeaning.unreachable: Fate(status=_ERROR, consequence=Consequence.again),

@@ -16,7 +16,7 @@ from vaeval_tasks.metrics.guest_scorers import ROLES
 from vaeval_tasks.progress import progress_shown
 from vaeval_tasks.scoring.combine import MIN_JUDGED, check_min_judged
 from vaeval_tasks.scoring.forecast import MetricForecast, forecast_scores
-from vaeval_tasks.scoring.preflight import check_due
+from vaeval_tasks.scoring.readiness import check_due
 from vaeval_tasks.scoring.results import RunResults, changed_scorers, read_results, score_run, thin_coverage
 from vaeval_tasks.scoring.scores import scoring_jobs
 from vaeval_tasks.store.answers import latest

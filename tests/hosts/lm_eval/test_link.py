@@ -18,7 +18,8 @@ def test_links_are_found_by_the_harness_and_go_again(tmp_path: Path) -> None:
     folder = tmp_path / "tasks" / GROUP
     assert len(link(folder)) == 17
     assert len(link(folder)) == 17, "linking again replaces the links"
-    manager = TaskManager(include_path=str(tmp_path), include_defaults=False, metadata={"dataset_path": "sample"})
+    about = {"dataset_path": "sample", "profile": "offline"}
+    manager = TaskManager(include_path=str(tmp_path), include_defaults=False, metadata=about)
     assert set(TASKS) < set(manager.all_tasks)
     assert manager.load("listening_general")["tasks"]["listening_general"].eval_docs[0]["task"] == "listening_general"
     assert unlink(folder) == 17

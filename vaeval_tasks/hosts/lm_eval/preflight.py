@@ -19,7 +19,7 @@ from vaeval_tasks.asking.ranks import rank
 from vaeval_tasks.asking.unit import AskingUnit
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.hosts.lm_eval.run_settings import HarnessSettings, yes
-from vaeval_tasks.scoring.preflight import check_scorers, roles_needed
+from vaeval_tasks.scoring.readiness import check_scorers, roles_needed
 
 if TYPE_CHECKING:
     from vaeval_tasks.metrics.profiles import Scorers
