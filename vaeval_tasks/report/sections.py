@@ -243,7 +243,7 @@ def _predictors(study: StudyAnalysis) -> PageSection | None:
     each: tuple[Shown[Predictor], ...] = (
         Shown(head="Rubric", of=lambda one: label_of(one.rubric)),
         Shown(head="Metric", of=lambda one: labels[one.metric]),
-        Shown(head="Better", of=lambda one: one.better),
+        Shown(head="Better", of=lambda one: one.direction.value),
         Shown(head="Spearman ρ", of=lambda one: figure_of(one.spearman.value, one.spearman), digits=2),
         Shown(head="Kendall τ", of=lambda one: figure_of(one.kendall.value, one.kendall), digits=2),
         Shown(head="Accuracy", of=lambda one: figure_of(one.accuracy.value, one.accuracy)),

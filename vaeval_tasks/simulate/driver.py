@@ -17,10 +17,10 @@ from typing import Any
 
 import httpx
 import numpy as np
-from tqdm import tqdm
 
 from vaeval_tasks.audio import Clip, read_audio
 from vaeval_tasks.errors import InputError, ServiceError
+from vaeval_tasks.progress import tracked
 from vaeval_tasks.services.http.secrets import trust
 from vaeval_tasks.simulate.rater_preference import Preference
 from vaeval_tasks.store.run import RunDir
@@ -89,10 +89,10 @@ def count_beeps(clip: Clip) -> int:
 
 def sounds_of(run: RunDir) -> dict[str, str]:
     """Return the configuration of every response of a run by the hash of its samples."""
+    answers = [(r.path, r.config_id) for r in run.responses() if r.path]
     return {
-        read_audio(run.root / r.path).sha256: r.config_id
-        for r in tqdm(run.responses(), desc="sounds", unit="clip", disable=None)
-        if r.path
+        read_audio(run.root / path).sha256: config_id
+        for path, config_id in tracked(answers, "sounds", "clip", total=len(answers))
     }
 
 
@@ -244,5 +244,5 @@ def drive(
     ]
     with ThreadPoolExecutor(max_workers=raters) as pool:
         futures = [pool.submit(one.run) for one in crowd]
-        bar = tqdm(as_completed(futures), total=raters, desc="simulated raters", unit="rater", disable=None)
-        return sorted((future.result() for future in bar), key=lambda outcome: outcome.name)
+        ended = tracked(as_completed(futures), "simulated raters", "rater", total=raters)
+        return sorted((future.result() for future in ended), key=lambda outcome: outcome.name)

@@ -55,7 +55,7 @@ def _row(row: Predictor) -> dict[str, Any]:
     return {
         "rubric": row.rubric,
         "metric": row.metric,
-        "better": row.better,
+        "better": row.direction.value,
         **_numbers(row),
         "calibration_error": row.calibration_error,
         "n_systems": row.n_systems,

@@ -35,6 +35,7 @@ from vaeval_tasks.analysis.predict.system_scores import (
     metric_means,
     system_draws,
 )
+from vaeval_tasks.scoring.metric import Direction
 from vaeval_tasks.stats import Draws, Resamples, bootstrap, fit_all, split_half
 
 __all__ = ["Combined", "Predictor", "Predictors", "predict"]
@@ -48,7 +49,7 @@ class Predictor:
 
     rubric: str
     metric: str
-    better: str
+    direction: Direction
     spearman: Correlation
     kendall: Correlation
     accuracy: Accuracy
@@ -170,7 +171,7 @@ def _predictors(study: _Study, rubric: str, chosen: Choices, gaps: list[Floats])
             Predictor(
                 rubric=rubric,
                 metric=metric.name,
-                better=metric.direction.value,
+                direction=metric.direction,
                 spearman=rho,
                 kendall=tau,
                 accuracy=accuracy,

@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
-from tqdm import tqdm
 
 from vaeval_tasks.collect.rules import questions
 from vaeval_tasks.collect.rules.settings import Settings, decode, encode, merge
@@ -20,6 +19,7 @@ from vaeval_tasks.collect.store.clips import CLIPS, publish
 from vaeval_tasks.collect.store.database import Database
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.files import sha256_file
+from vaeval_tasks.progress import tracked
 from vaeval_tasks.store.answers import study_answers
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import Pair, PairKind, Prompt, Response, StudyKind
@@ -197,7 +197,7 @@ def _clips(
     with database.read() as connection:
         known = {(r.prompt_id, r.config_id): r for r in connection.execute(sa.select(store.clips))}
     rows = []
-    for (prompt_id, config_id), path in tqdm(sorted(sources.items()), desc="clips", unit="clip", disable=None):
+    for (prompt_id, config_id), path in tracked(sorted(sources.items()), "clips", "clip", total=len(sources)):
         source_sha256 = sha256_file(run.root / path) if (run.root / path).is_file() else ""
         old = known.get((prompt_id, config_id))
         if old is not None and old.source_sha256 == source_sha256 and (run.root / old.file).is_file():

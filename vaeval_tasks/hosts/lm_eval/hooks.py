@@ -115,7 +115,11 @@ def _keep_text(doc: Mapping[str, Any], answer: HarnessAnswer) -> HarnessAnswer:
 
 @cache
 def _texts(root: Path) -> Ledger:
-    """The run folder of a text-only model's answers, which come one by one, read once a process."""
+    """The run folder of a text-only model's answers, which come one by one, read once a process.
+
+    Without the lock of who asks: these answers are there, and refusing one while another process asks would lose it.
+    Whole lines are appended, so both stay readable.
+    """
     return Ledger(RunDir(root), rank=rank())
 
 
