@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from vaeval_tasks.asking.pending import make_plan
+from vaeval_tasks.asking.processes import _interrupts_held
 from vaeval_tasks.cli.generate import generate as command
 from vaeval_tasks.models.configs import published
 from vaeval_tasks.store.run import RunDir
@@ -94,6 +95,14 @@ def test_three_processes_give_the_table_of_one(run_pair, serve):
 def run_pair(tmp_path, make_run) -> list[RunDir]:
     """Two runs with the same eleven prompts."""
     return [make_run(tmp_path / name, 11) for name in ("one", "three")]
+
+
+def test_an_interrupt_while_processes_start_is_not_lost():
+    begun = []
+    with pytest.raises(KeyboardInterrupt), _interrupts_held():
+        os.kill(os.getpid(), signal.SIGINT)
+        begun.append("the process is registered")
+    assert begun
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])

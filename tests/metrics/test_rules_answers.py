@@ -119,6 +119,12 @@ def spoken_times(hour, minute):
         yield f"quarter to {in_words(twelve % 12 + 1)}"
 
 
+@pytest.mark.parametrize("said", ["four oh four", "4:04", "four", "four minutes"])
+@pytest.mark.parametrize("time", ["12:04", "0:04"])
+def test_minutes_alone_are_no_time_of_day(said, time):
+    assert verdict(said, time, question="When does it begin?") != 1
+
+
 @given(st.integers(0, 23), st.integers(0, 59), st.data())
 @settings(max_examples=300, deadline=None)
 def test_a_time_is_the_same_however_it_is_said(hour, minute, data):

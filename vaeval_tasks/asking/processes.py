@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-import threading
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
+from multiprocessing.resource_tracker import ensure_running
 from typing import Any, cast
 
 from vaeval_tasks.asking.engine import Asking, Open
@@ -58,9 +58,10 @@ def ask_in_processes(
         for part in (part for part in parts if part.units):
             ours, theirs = context.Pipe()
             worker = context.Process(target=_work, args=(theirs, ledger.run, ledger.job, part, clock, open_system))
-            _start(worker)
+            with _interrupts_held():
+                worker.start()
+                workers[ours] = worker
             theirs.close()
-            workers[ours] = worker
         running = set(workers)
         while running:
             for pipe in cast("list[Connection]", wait(list(running))):
@@ -80,16 +81,18 @@ def ask_in_processes(
     return stopped
 
 
-def _start(worker: Any) -> None:
-    """Start a process that leaves interrupts, which reach the whole group, to its parent: the pipe tells of them."""
-    if threading.current_thread() is not threading.main_thread():
-        worker.start()
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # a new process starts with what its parent ignores
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Let an interrupt wait until the end of the block; processes started in it never see one.
+
+    Interrupts reach the whole group. The others are told through the pipe, and must not be struck while they import.
+    """
+    ensure_running()  # else it is started by the first process, and lets interrupts through
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        worker.start()
+        yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _receive(pipe: Connection, worker: Any) -> str | dict[str, VaevalError] | None:

@@ -103,7 +103,7 @@ def _from(said: Sequence[Token], start: int, wanted: Sequence[Token]) -> range |
 def _spelt_times(said: Sequence[Token], wanted: Token) -> list[range]:
     """A time said without a colon: ``four thirty``, ``two oh five``, ``430``, or just ``five`` for five o'clock."""
     hours, minutes = divmod(int(Fraction(wanted.value)), 60)
-    spelt = {hours % 12, hours} | ({12} if hours % 12 == 0 else set())
+    spelt = {hours, hours % 12 or 12}
     found = []
     for i, token in enumerate(said):
         if token.kind is not TokenKind.number:
@@ -114,7 +114,9 @@ def _spelt_times(said: Sequence[Token], wanted: Token) -> list[range]:
             end = i + 2
         elif token.value in spelt and 0 < minutes < 10 and following in (["oh", minutes], ["o", minutes], [0, minutes]):
             end = i + 3
-        elif token.value in {h * 100 + minutes for h in spelt} or (minutes == 0 and token.value in spelt and not more):
+        elif token.value in {h * 100 + minutes for h in spelt if h} or (
+            minutes == 0 and token.value in spelt and not more
+        ):
             end = i + 1
         else:
             continue

@@ -57,7 +57,8 @@ def test_two_models_of_one_name_are_refused_before_the_second_answers(
 
     def docs(**arguments: Any) -> Any:
         source = str(Path("speaking_safety.yaml"))
-        return load(dataset_path=str(hub_folder), config_source=source, run_dir=str(tmp_path), **arguments)["test"]
+        given = {"dataset_path": str(hub_folder), "run_dir": str(tmp_path), "profile": "offline", **arguments}
+        return load(config_source=source, **given)["test"]
 
     one = {"base_url": "http://a/v1", "model": "m"}
     process_results(docs(**one)[0], ["No."])
