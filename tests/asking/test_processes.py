@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -97,11 +98,16 @@ def run_pair(tmp_path, make_run) -> list[RunDir]:
     return [make_run(tmp_path / name, 11) for name in ("one", "three")]
 
 
-def test_an_interrupt_while_processes_start_is_not_lost():
-    begun = []
+@pytest.mark.parametrize("others", [0, 3], ids=["alone", "beside other threads, which may get the signal"])
+def test_an_interrupt_while_processes_start_is_not_lost(others):
+    begun, end = [], threading.Event()
+    threads = [threading.Thread(target=end.wait) for _ in range(others)]
+    for thread in threads:
+        thread.start()
     with pytest.raises(KeyboardInterrupt), _interrupts_held():
         os.kill(os.getpid(), signal.SIGINT)
         begun.append("the process is registered")
+    end.set()
     assert begun
 
 

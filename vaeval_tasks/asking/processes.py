@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from multiprocessing import get_context
@@ -85,14 +86,23 @@ def ask_in_processes(
 def _interrupts_held() -> Iterator[None]:
     """Let an interrupt wait until the end of the block; processes started in it never see one.
 
-    Interrupts reach the whole group. The others are told through the pipe, and must not be struck while they import.
+    Interrupts reach the whole group. The others are told through the pipe, and must not be struck while they import;
+    they inherit what this thread blocks. Another thread of this process may get the signal nevertheless, hence the
+    handler, which only the main thread can set and needs.
     """
     ensure_running()  # else it is started by the first process, and lets interrupts through
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    came: list[int] = []
+    in_main = threading.current_thread() is threading.main_thread()
+    handler = signal.signal(signal.SIGINT, lambda number, _: came.append(number)) if in_main else None
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        if in_main:
+            signal.signal(signal.SIGINT, handler or signal.SIG_DFL)
+        if came:
+            signal.raise_signal(signal.SIGINT)
 
 
 def _receive(pipe: Connection, worker: Any) -> str | dict[str, VaevalError] | None:

@@ -7,14 +7,24 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vaeval_tasks.stats.kernels import FAILED, FINE, FRESH, KEPT, add_entities, add_pairs, add_thresholds, take_step
+from vaeval_tasks.stats.kernels import (
+    ENDLESS,
+    FAILED,
+    FINE,
+    FRESH,
+    KEPT,
+    add_entities,
+    add_pairs,
+    add_thresholds,
+    take_step,
+)
 from vaeval_tasks.stats.levels import Categories
 
 __all__ = ["Batch", "Fitted", "fit_batch", "ordinal_batch", "wins_batch"]
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
-_FAST_STEPS = 15
+_STEPS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -30,15 +40,26 @@ class Batch:
     place: Codes
     """(thresholds,)."""
 
+    def of(self, replicates: Codes) -> Batch:
+        """Return the counts of some replicates."""
+        return Batch(
+            adjacent=self.adjacent[replicates],
+            lift=self.lift[replicates],
+            totals=self.totals[replicates],
+            place=self.place,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Fitted:
     """What came of a batch."""
 
     strengths: Floats
-    """(replicates, entities); NaN where there is no finite maximum near the start, or none can be."""
+    """(replicates, entities); NaN where there is no finite maximum, or none was found."""
     failed: NDArray[np.bool_]
-    """(replicates,): every entity has ratings, but no finite maximum is near the start."""
+    """(replicates,): every entity has ratings, but the steps did not end."""
+    endless: NDArray[np.bool_]
+    """(replicates,): every entity has ratings, and there is no finite maximum."""
 
 
 def ordinal_batch(counts: Floats, used: Categories) -> Batch:
@@ -86,7 +107,7 @@ def fit_batch(
     n = m + n_free
     gradient, information, step = np.empty((n_lanes, n)), np.empty((n_lanes, n, n)), np.empty(n)
     parts, largest = np.empty((n_lanes, 2 + n_free, len(first))), np.ones(n_lanes)
-    for _ in range(_FAST_STEPS):
+    for _ in range(_STEPS):
         if not np.any(state <= KEPT):
             break
         add_pairs(batch.adjacent, batch.lift, first, second, batch.place, state, theta, gradient, information, parts)
@@ -94,7 +115,9 @@ def fit_batch(
         add_thresholds(batch.totals, batch.place, m, state, theta, gradient, information)
         take_step(m, state, theta, gradient, information, step, largest)
     fine = state == FINE
-    return Fitted(strengths=np.where(fine[:, None], theta[:, :m], np.nan), failed=fitted & ~fine)
+    endless = fitted & (state == ENDLESS)
+    strengths = np.where(fine[:, None], theta[:, :m], np.nan)
+    return Fitted(strengths=strengths, failed=fitted & ~fine & ~endless, endless=endless)
 
 
 def _all_seen(batch: Batch, first: Codes, second: Codes, m: int) -> NDArray[np.bool_]:

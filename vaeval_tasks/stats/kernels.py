@@ -33,18 +33,23 @@ from numpy.typing import NDArray
 
 from vaeval_tasks.stats.compiled import kernel
 
-__all__ = ["FAILED", "FINE", "FRESH", "KEPT", "add_entities", "add_pairs", "add_thresholds", "take_step"]
+__all__ = ["ENDLESS", "FAILED", "FINE", "FRESH", "KEPT", "add_entities", "add_pairs", "add_thresholds", "take_step"]
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
 States = NDArray[np.uint8]
 
-FRESH, KEPT, FINE, FAILED = 0, 1, 2, 3
-"""The next step needs a new Hessian; the last one still holds; at the maximum; there is no maximum near."""
+FRESH, KEPT, FINE, FAILED, ENDLESS = 0, 1, 2, 3, 4
+"""The next step needs a new Hessian; the last one still holds; at the maximum; not to be fitted, or not in time; the
+likelihood rises without end, or the data say nothing of some direction."""
 _TOLERANCE = 1e-8
 _KEEP_HESSIAN = 0.02
 """A step below this leaves the Hessian nearly as it was."""
 _RUNAWAY = 15.0
+_LONG = 0.5
+"""Newton's step may overshoot from here on."""
+_NEARER = 0.9
+"""How much of the room between two thresholds one step may take."""
 _PIVOT = 1e-11
 
 
@@ -179,16 +184,19 @@ def add_thresholds(
 def take_step(
     m: int, state: States, theta: Floats, gradient: Floats, information: Floats, step: Floats, largest: Floats
 ) -> None:
-    """Solve for the step by Cholesky's method, take it, and judge it; ``step`` is scratch.
+    """Solve for the step by Cholesky's method, take it or a part of it, and judge it; ``step`` is scratch.
 
-    ``largest`` (replicates,) is the largest change of the last step, 1 before the first. Strengths that run away, and
-    thresholds that do not increase from 0, have FAILED.
+    Along a step that changes no term's argument by more than S, a second derivative of logistic terms changes at most
+    by exp(S), so that ln(1 + S) / S of Newton's step is never too much (Bach 2010, Electronic Journal of Statistics 4,
+    section 2); thus strengths that run away show a likelihood without a maximum.
+
+    ``largest`` (replicates,) is the largest change of the last step, 1 before the first.
     """
     n = theta.shape[1]
     for b in range(len(theta)):
         if state[b] > KEPT:
             continue
-        sane = True
+        known = True
         for i in range(n if state[b] == FRESH else 0):
             floor = _PIVOT * information[b, i, i]
             for j in range(i + 1):
@@ -196,25 +204,33 @@ def take_step(
                 for k in range(j):
                     v -= information[b, i, k] * information[b, j, k]
                 information[b, i, j] = v / information[b, j, j] if j < i else math.sqrt(max(v, floor))
-            sane = sane and v > floor
+            known = known and v > floor
         for i in range(n):
             v = gradient[b, i]
             for k in range(i):
                 v -= information[b, i, k] * step[k]
             step[i] = v / information[b, i, i]
-        before, largest[b], above = largest[b], 0.0, 0.0
+        before, largest[b], up, down = largest[b], 0.0, 0.0, 0.0
         for i in range(n - 1, -1, -1):
             step[i] /= information[b, i, i]
             for k in range(i):
                 step[k] -= information[b, i, k] * step[i]
-        for i in range(n):
-            theta[b, i] += step[i]
             largest[b] = max(largest[b], abs(step[i]))
-            sane = sane and (abs(theta[b, i]) < _RUNAWAY if i < m else theta[b, i] > above)
-            above = theta[b, i] if i >= m else above
+            up, down = (max(up, step[i]), min(down, step[i])) if i < m else (up, down)
+        span = up - down + (largest[b] if n > m else 0.0)
+        part = math.log1p(span) / span if span > _LONG else 1.0
+        for i in range(m, n):
+            room = theta[b, i] - (theta[b, i - 1] if i > m else 0.0)
+            change = step[i] - (step[i - 1] if i > m else 0.0)
+            part = min(part, -_NEARER * room / change) if change < -_NEARER * room else part
+        away = False
+        for i in range(n):
+            theta[b, i] += part * step[i]
+            away = away or (i < m and not abs(theta[b, i]) < _RUNAWAY)
+        largest[b] *= part
         shrink = largest[b] / before
-        if not sane:
-            state[b] = FAILED
+        if away or not known:
+            state[b] = ENDLESS
         elif largest[b] * min(shrink, 1.0) < _TOLERANCE:  # so small would the next step be
             state[b] = FINE
         elif largest[b] < _KEEP_HESSIAN and (state[b] == FRESH or shrink < 0.3):

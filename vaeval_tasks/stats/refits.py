@@ -91,8 +91,8 @@ def refit_tables(task: RefitPlan, tables: Floats) -> Refits:
         counts = tables[row * width : (row + 1) * width]
         for group in _alike(task.engine, counts.sum(axis=1)):
             part = counts if len(group) == len(strengths) else counts[:, :, group]
-            fitted = _refit_alike(task, row, part)
-            strengths[group, row] = fitted.strengths
+            fitted, held = _refit_alike(task, row, part)
+            strengths[group, row], ridged[group, row] = fitted.strengths, held
             for replicate in group[fitted.failed]:
                 again = _refit_safely(task, counts[:, :, replicate].T)
                 strengths[replicate, row], ridged[replicate, row] = again
@@ -108,8 +108,12 @@ def _alike(engine: Engine, totals: Floats) -> list[Codes]:
     return [np.flatnonzero(group == code) for code in range(patterns.shape[1])]
 
 
-def _refit_alike(task: RefitPlan, row: int, counts: Floats) -> Fitted:
-    """Fit replicates of one rubric that use the same levels, starting at the full fit."""
+def _refit_alike(task: RefitPlan, row: int, counts: Floats) -> tuple[Fitted, NDArray[np.bool_]]:
+    """Fit replicates of one rubric that use the same levels, starting at the full fit.
+
+    Returns:
+        The fits, and which of them have the fallback ridge, as without it there is no finite maximum.
+    """
     if task.engine is Engine.fractional:
         batch, start = wins_batch(counts), np.zeros(0)
     else:
@@ -117,7 +121,14 @@ def _refit_alike(task: RefitPlan, row: int, counts: Floats) -> Fitted:
         batch = ordinal_batch(counts, used)
         start = task.edges[row, [level for level in used.levels if level > 0]]
         start = start[len(start) - used.design.shape[1] :]
-    return fit_batch(batch, task.tally.first, task.tally.second, task.strengths[row], start, ridge=task.ridge)
+    pairs, strengths = (task.tally.first, task.tally.second), task.strengths[row]
+    fitted = fit_batch(batch, *pairs, strengths, start, ridge=task.ridge)
+    endless = np.flatnonzero(fitted.endless)
+    if len(endless):
+        again = fit_batch(batch.of(endless), *pairs, strengths, start, ridge=max(task.ridge, FALLBACK_RIDGE))
+        fitted.strengths[endless] = again.strengths
+        fitted.failed[endless] = again.failed | again.endless
+    return fitted, fitted.endless & ~fitted.failed
 
 
 def _refit_safely(task: RefitPlan, counts: Floats) -> tuple[Floats, bool]:

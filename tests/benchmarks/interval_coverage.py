@@ -1,4 +1,4 @@
-"""How often nominal 95 % intervals hold the truth, over simulated studies. Run: python tests/benchmarks/coverage.py.
+"""How often nominal 95 % intervals hold the truth, over simulated studies: tests/benchmarks/interval_coverage.py.
 
 Every study has its own voices, raters, prompts and answers (19 configurations of 7 models, half the published size by
 default); the truth of a pooled model is what an infinite study would estimate. Prints the share of model Elos, and of
