@@ -66,6 +66,11 @@ def test_everything_is_kept(run, serve):
     fake.behave("commentary")
     code, out = vaeval("generate", run.root, "--config", MARIN, "--config", CEDAR)
     assert (code, "8 ok" in out) == (0, True), out
+    table = {row.split()[0]: row.split() for row in out.splitlines() if row.startswith("gpt-")}
+    assert set(table) == {MARIN, CEDAR}
+    for _, sent, first, first_90, end, end_90, answers in table.values():
+        assert (sent, first_90, end_90, answers) == ("whole", "–", "–", "4"), "a 90 % quantile needs ten"
+        assert 0 <= float(first) <= float(end) < 60
     responses = run.read("responses")
     assert len(responses) == len(fake.sessions) == 8
     assert [r.response_id for r in responses] == sorted(f"{c}/p{i:04}" for c in (MARIN, CEDAR) for i in range(4))

@@ -58,6 +58,7 @@ def test_every_provider_has_an_adapter():
         ("connection.timeouts.turns", 3, "timeouts: unknown key 'turns'. Did you mean 'turn'"),
         ("connection.timeouts.turn", -3, "timeouts.turn: expected a positive number of seconds, got -3"),
         ("connection.sessions", 0, "sessions: expected a whole number from 1, got 0"),
+        ("connection.speech_pace", "slow", "speech_pace: expected whole or spoken, got 'slow'"),
         ("params", {"audio": {}}, "params.model is missing; openai_realtime needs it"),
         ("voice", 3, "field 'voice': expected str, got 3"),
     ],

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 from models.test_fate import ADAPTERS
 
-from vaeval_tasks.audio import Clip, wav_bytes
+from vaeval_tasks.audio import Clip, read_audio, wav_bytes
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.transport.record import Recorder
-from vaeval_tasks.models.turn import Answer
+from vaeval_tasks.models.transport.websocket import Socket
+from vaeval_tasks.models.turn import Answer, Timeouts
 from vaeval_tasks.store.schema import ModelConfig, SpeechPace
 
 
@@ -102,6 +105,41 @@ def test_base64_that_can_be_read_only_at_the_end(answer):
     at(answer, 12.0, text[1001:])
     answer.settle()
     assert answer.recorder.first_audio_s == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("provider", ["openai_realtime", "xai_realtime", "gemini_live"])
+def test_speech_may_go_out_at_the_pace_it_was_spoken(provider, serve, ask, config, short_prompt):
+    """A piece leaves when its last sample was spoken."""
+    adapter, name = ADAPTERS[provider]
+    serve(provider)
+    clock = Clock(2.0)
+    reply = ask(adapter(), config(name, connection={"speech_pace": "spoken"}), short_prompt, clock=clock)
+    assert (reply.status, reply.speech_pace) == ("ok", "spoken"), reply.error
+    texts = [
+        (event["ns"] / 1e9, json.dumps(event["message"])) for event in reply.events if event["direction"] == "sent"
+    ]
+    pieces = [when for when, text in texts if "input_audio_buffer.append" in text or '"mimeType": "audio' in text]
+    seconds = read_audio(short_prompt).seconds
+    assert len(pieces) >= 3
+    assert pieces[-1] - pieces[0] >= seconds - 0.25, "the first one is due after its own length"
+    assert all(b - a > 0 for a, b in pairwise(pieces))
+    at_once = ask(adapter(), config(name), short_prompt, clock=clock)
+    assert at_once.speech_pace == "whole"
+
+
+def test_who_speaks_is_waited_for(answer):
+    """The limit between two events begins where the speech ends."""
+    SetClock.moment, answer.recorder.asked_at = 20.0, None
+
+    async def patience() -> float:
+        return Socket(None, answer, Timeouts(idle=5.0))._patience()
+
+    assert asyncio.run(patience()) == 5.0
+    answer.recorder.speaking_until = 50.0
+    assert asyncio.run(patience()) == 35.0
+    SetClock.moment = 51.0
+    answer.recorder.asked(SpeechPace.spoken)
+    assert answer.recorder.asked_at == 50.0, "when the last sample was due"
 
 
 @pytest.mark.parametrize("provider", ADAPTERS)

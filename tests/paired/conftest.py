@@ -140,6 +140,7 @@ def _response(run: RunDir, config_id: str, task: str, key: str, answer: Mapping[
         "task": task,
         "first_audio_s": answer.get("latency"),
         "total_s": answer.get("total"),
+        "speech_pace": answer.get("pace", ""),
     }
     return Response(**(given | changes))
 

@@ -164,6 +164,17 @@ def test_latency_is_compared_where_it_was_recorded(scored_run: Make) -> None:
     assert all(one.measure != "total_s" for one in found.pairs[0].latencies)
 
 
+def test_times_of_speech_that_was_sent_otherwise_are_not_compared(scored_run: Make) -> None:
+    given = drawn(10, 30)
+    old = scored_run("old", {TASK: [{**a, "pace": "whole"} for a in given]})
+    fed = scored_run("fed", {TASK: [{**a, "pace": "spoken"} for a in given]})
+    found = vaeval.compare(old, fed, **FEW)
+    assert not found.pairs[0].latencies
+    assert any("times of 30 of 30 items are not compared" in note for note in found.pairs[0].notes)
+    unsaid = scored_run("unsaid", {TASK: given})
+    assert vaeval.compare(old, unsaid, **FEW).pairs[0].latencies, "older runs do not say"
+
+
 def test_three_runs_against_the_first_or_all_pairs_with_holm_over_all(scored_run: Make) -> None:
     runs = [scored_run(name, {TASK: drawn(i, 30)}) for i, name in enumerate("abc")]
     found = vaeval.compare(*runs, **FEW)

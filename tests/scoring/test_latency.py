@@ -19,6 +19,17 @@ def test_the_real_time_factor_is_time_by_audio() -> None:
     assert latency_of(answer(1, total_s=None))["real_time_factor"] is None
 
 
+def test_times_of_speech_sent_in_two_ways_are_not_put_together() -> None:
+    paces = ["whole"] * 20 + ["spoken"]
+    found = latency_summary([(answer(i, speech_pace=pace), "") for i, pace in enumerate(paces)])
+    for name in LATENCIES:
+        assert found[name]["p50"].value is None
+        assert "speech was sent in two ways (spoken, whole)" in found[name]["p50"].reason
+    failed = answer(30, ResponseStatus.timeout, speech_pace="spoken")
+    one = latency_summary([(answer(i, speech_pace="whole"), "") for i in range(20)] + [(failed, "")])
+    assert one["total_s"]["p50"].value == pytest.approx(3.0)
+
+
 def test_failed_requests_and_what_was_not_recorded_do_not_count() -> None:
     assert latency_of(answer(1, ResponseStatus.timeout)) == dict.fromkeys(LATENCIES)
     found = latency_summary([(answer(i, first_audio_s=None), "") for i in range(10)])

@@ -55,6 +55,8 @@ def generate(run: Path, dry_run: bool, **options: Any) -> None:
     found = ask(run, **options)
     counts = ", ".join(f"{n} {status}" for status, n in sorted(found.statuses.items())) or "nothing was left to ask"
     click.echo(f"{found.run.root}: {counts}")
+    for table in found.latency_tables():
+        click.echo(f"\n{table.text()}", nl=False)
     found.raise_for_stopped()
 
 

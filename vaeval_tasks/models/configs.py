@@ -15,7 +15,7 @@ import yaml
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.files import write_text
 from vaeval_tasks.models.providers import Tree, provider
-from vaeval_tasks.store.schema import ModelConfig
+from vaeval_tasks.store.schema import ModelConfig, SpeechPace
 from vaeval_tasks.store.tables import from_row
 
 __all__ = ["dump_configs", "load_configs", "published", "select", "write_configs"]
@@ -45,13 +45,16 @@ def _check_plain(value: Any, where: str) -> None:
         raise InputError(f"{where}: {error}; put a date in quotes") from None
 
 
-def _check_timeouts(connection: Mapping[str, Any], where: str) -> None:
+def _check_connection(connection: Mapping[str, Any], where: str) -> None:
     for key, value in (connection.get("timeouts") or {}).items():
         if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
             raise InputError(f"{where}.timeouts.{key}: expected a positive number of seconds, got {value!r}")
     sessions = connection.get("sessions", 1)
     if isinstance(sessions, bool) or not isinstance(sessions, int) or sessions < 1:
         raise InputError(f"{where}.sessions: expected a whole number from 1, got {sessions!r}")
+    pace = connection.get("speech_pace", SpeechPace.whole)
+    if pace not in tuple(SpeechPace):
+        raise InputError(f"{where}.speech_pace: expected {' or '.join(SpeechPace)}, got {pace!r}")
 
 
 def _config(row: Any, path: Path, number: int) -> ModelConfig:
@@ -73,7 +76,7 @@ def _config(row: Any, path: Path, number: int) -> ModelConfig:
     _check_keys(config.connection, known.connection_keys(config.connection), f"{where}: connection")
     for key, value in (*config.params.items(), *config.connection.items()):
         _check_plain(value, f"{where}: {key}")
-    _check_timeouts(config.connection, f"{where}: connection")
+    _check_connection(config.connection, f"{where}: connection")
     for key in known.required:
         if key not in config.params:
             raise InputError(f"params.{key} is missing; {known.name} needs it", path=path, row=number)

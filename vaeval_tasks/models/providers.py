@@ -70,6 +70,7 @@ COMMON_CONNECTION: Tree = {
     "sessions": None,
     "timeouts": {"connect": None, "first_audio": None, "idle": None, "turn": None},
 }
+_PACE: Tree = {"speech_pace": None}
 _FORMAT: Tree = {"type": None, "rate": None}
 _NOVA_AUDIO: Tree = dict.fromkeys(
     ("mediaType", "sampleRateHertz", "sampleSizeBits", "channelCount", "audioType", "encoding")
@@ -95,6 +96,7 @@ _ALL = (
             "truncation": None,
         },
         required=("model", "audio"),
+        connection=_PACE,
         keys=("OPENAI_API_KEY",),
         addresses={"base_url": Address(variable="VAEVAL_OPENAI_URL", default="https://api.openai.com/v1")},
     ),
@@ -116,6 +118,7 @@ _ALL = (
             },
         },
         required=("model", "session"),
+        connection=_PACE,
         keys=("XAI_API_KEY",),
         addresses={"base_url": Address(variable="VAEVAL_XAI_URL", default="https://api.x.ai/v1")},
     ),
@@ -144,7 +147,7 @@ _ALL = (
             "realtimeInput": {"audio": {"mimeType": None}},
         },
         required=("model", "realtimeInput"),
-        connection={"api_version": None},
+        connection={"api_version": None, **_PACE},
         keys=("GEMINI_API_KEY",),
         addresses={
             "base_url": Address(variable="VAEVAL_GEMINI_URL", default="https://generativelanguage.googleapis.com")

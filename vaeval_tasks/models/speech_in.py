@@ -14,6 +14,7 @@ from vaeval_tasks.audio import Clip, read_audio
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.models.protocol import Conversation, Turn, TurnRole
 from vaeval_tasks.models.transport.record import Message, audio_stub, message
+from vaeval_tasks.store.schema import ModelConfig, SpeechPace
 
 __all__ = [
     "ROLE_MARK",
@@ -30,6 +31,7 @@ __all__ = [
     "question",
     "read_clips",
     "speech",
+    "speech_pace",
     "with_files",
 ]
 
@@ -103,10 +105,18 @@ class Speech:
     stub: dict[str, Any]
     """What stands for the whole of it in a request."""
     messages: tuple[Message, ...]
+    seconds: float
+    piece_s: float
+    """Seconds of a message; the last one's may be fewer."""
 
 
 _ready: WeakValueDictionary[Any, Speech] = WeakValueDictionary()
 _coming: dict[Any, asyncio.Task[Speech]] = {}
+
+
+def speech_pace(config: ModelConfig) -> SpeechPace:
+    """Return how a configuration wants speech to be sent: at once, unless its ``connection`` says otherwise."""
+    return SpeechPace(config.connection.get("speech_pace", SpeechPace.whole))
 
 
 async def speech(turn: Turn, rate: int, form: Form, seconds: float = 0.2) -> Speech:
@@ -133,7 +143,7 @@ def _prepare(turn: Turn, rate: int, form: Form, seconds: float) -> Speech:
         message(form(base64.b64encode(piece).decode()), form(audio_stub(piece)))
         for piece in chunks(data, rate, seconds)
     )
-    return Speech(audio_stub(data), tuple(messages))
+    return Speech(audio_stub(data), tuple(messages), seconds=len(data) / 2 / rate, piece_s=seconds)
 
 
 def chunks(data: bytes, rate: int, seconds: float = 0.2) -> Iterator[bytes]:

@@ -14,13 +14,14 @@ from vaeval_tasks import __version__
 from vaeval_tasks.analysis.shown import ShownResult
 from vaeval_tasks.analysis.table import Table
 from vaeval_tasks.errors import InputError
-from vaeval_tasks.paired.comparable import different, shared_items
+from vaeval_tasks.paired.comparable import SharedItems, different, shared_items
 from vaeval_tasks.paired.contrast import (
     LATENCIES,
     ContrastLevel,
     LatencyContrast,
     ScoreContrast,
     latency_contrasts,
+    paced_apart,
     score_contrasts,
     with_verdict,
 )
@@ -228,11 +229,17 @@ def _pair(
         second=second.label,
         items=len(shared.keys),
         marks=marks,
-        notes=shared.notes,
+        notes=(*shared.notes, *_pace_note(first, second, shared)),
         scores=tuple(score_contrasts(first, second, shared, margin=drop_margin, draws=resamples, seed=seed)),
         latencies=tuple(latency_contrasts(first, second, shared)),
         flips=tuple(flipped_items(first, second, shared)),
     )
+
+
+def _pace_note(first: RunSide, second: RunSide, shared: SharedItems) -> list[str]:
+    apart = sum(paced_apart(first, second, key) for key in shared.keys)
+    how = "their speech was sent whole in one run and at the pace it was spoken in the other"
+    return [f"times of {apart} of {len(shared.keys)} items are not compared: {how}"] if apart else []
 
 
 def _decided(pairs: Sequence[PairedRuns], margin: float | None) -> tuple[PairedRuns, ...]:

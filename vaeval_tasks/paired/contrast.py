@@ -25,7 +25,15 @@ from vaeval_tasks.stats.paired import (
 )
 from vaeval_tasks.stats.paired_median import MedianDifference, median_difference
 
-__all__ = ["OVERALL", "ContrastLevel", "LatencyContrast", "ScoreContrast", "latency_contrasts", "score_contrasts"]
+__all__ = [
+    "OVERALL",
+    "ContrastLevel",
+    "LatencyContrast",
+    "ScoreContrast",
+    "latency_contrasts",
+    "paced_apart",
+    "score_contrasts",
+]
 
 OVERALL = "overall"
 ALL_TASKS = "all tasks"
@@ -245,13 +253,22 @@ def _without_score(quantity: str, members: Mapping[str, float], first: RunSide, 
     return "; ".join(f"{side.label}: {s.reason or 'no score'}" for side, s in found if s.score is None)
 
 
+def paced_apart(first: RunSide, second: RunSide, key: Key) -> bool:
+    """Whether the speech of an item was sent in one way in one run, and in the other way in the other."""
+    return len({side.answers[key].response.speech_pace for side in (first, second)} - {""}) > 1
+
+
 def latency_contrasts(first: RunSide, second: RunSide, shared: SharedItems) -> list[LatencyContrast]:
-    """Return the median paired differences of the times of every task, and of all, where both runs recorded them."""
+    """Return the median paired differences of the times of every task, and of all, where both runs recorded them.
+
+    Of an item whose speech went out whole in one run and at the pace it was spoken in the other, there is none.
+    """
     documents = documents_of(first.answers, shared.keys)
+    alike = [key for key in shared.keys if not paced_apart(first, second, key)]
     out = []
     for measure in LATENCIES:
         for name in (*shared.tasks, ALL_TASKS):
-            keys = [key for key in shared.keys if name in (key[0], ALL_TASKS)]
+            keys = [key for key in alike if name in (key[0], ALL_TASKS)]
             times = [[getattr(side.answers[key].response, measure) for key in keys] for side in (first, second)]
             a, b = (np.array([math.nan if t is None else t for t in each], dtype=np.float64) for each in times)
             found = median_difference(a, b, [documents[key] for key in keys])

@@ -13,8 +13,10 @@ from vaeval_tasks.asking.asking_progress import AskingOutcome
 from vaeval_tasks.asking.pending import Share, make_plan, parse_sessions, settle_configs
 from vaeval_tasks.asking.runner import generate_study, stopped_error
 from vaeval_tasks.models.configs import select, unique
+from vaeval_tasks.scoring.latency import LatencySummary, latency_summary, paces_of
+from vaeval_tasks.stats.quantiles import QuantileEstimate
 from vaeval_tasks.store.run import RunDir
-from vaeval_tasks.store.schema import ModelConfig
+from vaeval_tasks.store.schema import ModelConfig, Response
 from vaeval_tasks.verbs.options import whole
 from vaeval_tasks.verbs.source import run_folder
 
@@ -35,6 +37,10 @@ class AskedStudy(ShownResult):
     """Configurations that could not go on (a key or a model was refused, nobody was there), and why."""
     left: int
     """Responses that are still to come."""
+    latency: Mapping[str, LatencySummary]
+    """Of each configuration that was asked for, over all its answers in the run folder."""
+    paces: Mapping[str, tuple[str, ...]]
+    """How its speech was sent (``SpeechPace``)."""
     outcome: AskingOutcome
 
     def raise_for_stopped(self) -> None:
@@ -56,15 +62,52 @@ class AskedStudy(ShownResult):
                 rows=tuple(self._counts()),
                 digits={},
                 notes=tuple(f"stopped: {name}: {why}" for name, why in self.stopped.items()),
+            ),
+            *self.latency_tables(),
+        ]
+
+    def latency_tables(self) -> list[Table]:
+        """Return the median and the 90 % quantile of the times by configuration; no table where none was recorded."""
+        rows = self._latency_rows()
+        if not rows:
+            return []
+        times = [found for summary in self.latency.values() for found in _quantiles(summary).values()]
+        return [
+            Table(
+                name="latency",
+                title="Seconds from the end of the user's speech to the first audio and to the end, all answers so far",
+                columns=tuple(rows[0]),
+                rows=tuple(rows),
+                digits=dict.fromkeys(_quantiles({}), 2),
+                notes=tuple(dict.fromkeys(one.reason for one in times if one and one.value is None and one.reason)),
             )
+        ]
+
+    def _latency_rows(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "configuration": name,
+                "speech sent": ", ".join(self.paces[name]) or None,
+                **{column: one and one.value for column, one in _quantiles(summary).items()},
+                "answers": max(quantiles["p50"].n for quantiles in summary.values()),
+            }
+            for name, summary in self.latency.items()
+            if summary
         ]
 
     def to_json(self) -> dict[str, Any]:
         """Return counts and reasons as plain values."""
-        return {"rows": self._counts(), "stopped": dict(self.stopped), "left": self.left}
+        counts = {"rows": self._counts(), "stopped": dict(self.stopped), "left": self.left}
+        return {**counts, "latency": self._latency_rows()}
 
     def _counts(self) -> list[dict[str, Any]]:
         return [{"status": status, "responses": n} for status, n in sorted(self.statuses.items())]
+
+
+def _quantiles(summary: LatencySummary) -> dict[str, QuantileEstimate | None]:
+    """Return what the table shows of a configuration's times, by column."""
+    shown = {"first": "first_audio_s", "end": "total_s"}
+    return {f"{name} {q}": summary.get(key, {}).get(q) for name, key in shown.items() for q in ("p50", "p90")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -169,13 +212,25 @@ def generate(
     if dry_run:
         return AskingForecast(shares=tuple(make_plan(folder, settle_configs(folder, named), **wanted).shares()))
     outcome = generate_study(folder, named, **wanted, processes=number, quiet=not progress)
+    answers = _answers(folder, settle_configs(folder, named))
     return AskedStudy(
         run=folder,
         statuses=dict(outcome.statuses),
         stopped={name: str(error) for name, error in outcome.stopped.items()},
         left=outcome.left,
+        latency={name: latency_summary((answer, "") for answer in given) for name, given in answers.items()},
+        paces={name: tuple(paces_of(given)) for name, given in answers.items()},
         outcome=outcome,
     )
+
+
+def _answers(run: RunDir, configs: Iterable[ModelConfig]) -> dict[str, list[Response]]:
+    """Return the responses to prompts of some configurations."""
+    found: dict[str, list[Response]] = {config.config_id: [] for config in configs}
+    for response in run.responses():
+        if response.config_id in found and not response.task:
+            found[response.config_id].append(response)
+    return found
 
 
 def _configs(configs: Configs) -> list[ModelConfig]:

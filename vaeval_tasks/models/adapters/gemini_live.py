@@ -31,13 +31,14 @@ from vaeval_tasks.models.speech_in import (
     plain_system,
     question,
     speech,
+    speech_pace,
 )
 from vaeval_tasks.models.transport.edge import fit, keeping
 from vaeval_tasks.models.transport.record import Message, hide, message
 from vaeval_tasks.models.transport.websocket import ClosedError, Socket, connect
 from vaeval_tasks.models.turn import Answer, Timeouts, alongside, run_turn
 from vaeval_tasks.services.http.meaning import of_error
-from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
+from vaeval_tasks.store.schema import ModelConfig, ResponseStatus, SpeechPace
 
 __all__ = ["GeminiLive", "setup_message"]
 
@@ -90,7 +91,7 @@ class GeminiLive:
         mime = config.params["realtimeInput"]["audio"]["mimeType"]
         rate = rate_of(mime, 16000)
         setup = setup_message(config, conversation)
-        sound = await speech(question(conversation), rate, _audio(mime), 0.1)
+        sound, pace = await speech(question(conversation), rate, _audio(mime), 0.1), speech_pace(config)
         before = [await _history(turn, rate) for turn in earlier(conversation)]
         timeouts = Timeouts.of(config)
 
@@ -106,7 +107,7 @@ class GeminiLive:
             async with connect(url, headers, config=config, answer=answer, timeouts=timeouts) as socket:
                 await _set_up(socket, answer, setup, config)
                 await alongside(
-                    lambda: _ask(socket, answer, question(conversation), before, sound),
+                    lambda: _ask(socket, answer, question(conversation), before, sound, pace),
                     lambda: _listen(socket, answer, config),
                 )
 
@@ -167,12 +168,16 @@ async def _set_up(socket: Socket, answer: Answer, setup: dict[str, Any], config:
         raise
 
 
-async def _ask(socket: Socket, answer: Answer, turn: Turn, before: list[dict[str, Any]], sound: Speech) -> None:
+async def _ask(
+    socket: Socket, answer: Answer, turn: Turn, before: list[dict[str, Any]], sound: Speech, pace: SpeechPace
+) -> None:
     history = [message(_client_content(before), _client_content([_shown(t) for t in before]))] if before else []
     images = [_image(path) for path in turn.images]
-    await socket.send(*history, _START, *images, *sound.messages, _END)
+    await socket.send(*history, _START, *images)
+    await socket.speak(sound, pace)
+    await socket.send(_END)
     await socket.sent()
-    answer.recorder.asked()
+    answer.recorder.asked(pace)
 
 
 def _client_content(turns: list[dict[str, Any]]) -> dict[str, Any]:

@@ -19,13 +19,13 @@ from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.fate import TurnError, failure, settings_refused
 from vaeval_tasks.models.protocol import Conversation, Reply, Turn, TurnRole
 from vaeval_tasks.models.providers import address, secret
-from vaeval_tasks.models.speech_in import Speech, earlier, image_url, pcm, question, speech
+from vaeval_tasks.models.speech_in import Speech, earlier, image_url, pcm, question, speech, speech_pace
 from vaeval_tasks.models.transport.edge import fit, keeping
 from vaeval_tasks.models.transport.record import audio_stub, hide, message
 from vaeval_tasks.models.transport.websocket import ClosedError, Socket, connect
 from vaeval_tasks.models.turn import Answer, Timeouts, alongside, run_turn
 from vaeval_tasks.services.http.meaning import of_error
-from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
+from vaeval_tasks.store.schema import ModelConfig, ResponseStatus, SpeechPace
 
 __all__ = ["Realtime", "differences"]
 
@@ -73,6 +73,7 @@ class Realtime(ABC):
         """Answer the last turn in a fresh session; see :class:`vaeval_tasks.models.protocol.SpeechModel`."""
         session = self.session(config, conversation)
         formats = session["audio"]
+        pace = speech_pace(config)
         sound = await speech(question(conversation), formats["input"]["format"]["rate"], _append)
         items = await self._items(conversation, formats["input"]["format"]["rate"])
         timeouts = Timeouts.of(config)
@@ -88,7 +89,9 @@ class Realtime(ABC):
             headers = {"Authorization": f"Bearer {secret(self.key, config)}"}
             async with connect(url, headers, config=config, answer=answer, timeouts=timeouts) as socket:
                 await self._configure(socket, answer, session, config)
-                await alongside(lambda: _ask(socket, answer, items, sound), lambda: _listen(socket, answer, config))
+                await alongside(
+                    lambda: _ask(socket, answer, items, sound, pace), lambda: _listen(socket, answer, config)
+                )
 
         return await run_turn(
             talk,
@@ -173,11 +176,12 @@ def _create(item: dict[str, Any]) -> dict[str, Any]:
     return {"type": "conversation.item.create", "item": item}
 
 
-async def _ask(socket: Socket, answer: Answer, items: list[dict[str, Any]], sound: Speech) -> None:
-    before = [message(_create(item), _create(_shown_item(item))) for item in items]
-    await socket.send(*before, *sound.messages, *_END)
+async def _ask(socket: Socket, answer: Answer, items: list[dict[str, Any]], sound: Speech, pace: SpeechPace) -> None:
+    await socket.send(*(message(_create(item), _create(_shown_item(item))) for item in items))
+    await socket.speak(sound, pace)
+    await socket.send(*_END)
     await socket.sent()
-    answer.recorder.asked()
+    answer.recorder.asked(pace)
 
 
 async def _listen(socket: Socket, answer: Answer, config: ModelConfig) -> None:

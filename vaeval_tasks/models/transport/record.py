@@ -61,6 +61,8 @@ class Recorder:
         self.clock = clock
         self.events: list[dict[str, Any]] = []
         self.asked_at: float | None = None
+        self.speaking_until: float | None = None
+        """When the speech ends that goes out at the pace it was spoken."""
         self.pace = ""
         """How the speech went out; see ``SpeechPace``."""
         self.first_byte_at: float | None = None
@@ -82,7 +84,8 @@ class Recorder:
 
     def asked(self, pace: SpeechPace = SpeechPace.whole) -> None:
         """Mark the end of the user's speech as it was sent."""
-        self.asked_at, self.pace = self.clock.now(), pace
+        due = self.speaking_until if pace is SpeechPace.spoken else None
+        self.asked_at, self.pace = self.clock.now() if due is None else due, pace
 
     def heard(self) -> None:
         """Mark the whole final answer, where it comes at once."""

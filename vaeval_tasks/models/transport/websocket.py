@@ -19,10 +19,12 @@ from vaeval_tasks.models.transport.record import Message
 from vaeval_tasks.models.turn import Answer, Timeouts
 from vaeval_tasks.services.http.meaning import HttpOutcome, of_close, of_response
 from vaeval_tasks.services.http.secrets import keys_of, one_line, trust
-from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
+from vaeval_tasks.store.schema import ModelConfig, ResponseStatus, SpeechPace
 
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
+
+    from vaeval_tasks.models.speech_in import Speech
 
 __all__ = ["ClosedError", "Socket", "connect"]
 
@@ -56,6 +58,18 @@ class Socket:
                         self._socket.protocol.send_text(message.wire)
                         frames += self._socket.protocol.data_to_send()
                     self._socket.transport.write(b"".join(frames))
+
+    async def speak(self, sound: Speech, pace: SpeechPace) -> None:
+        """Send speech as fast as it goes, or each piece when its last sample has been spoken, as a microphone does."""
+        if pace is SpeechPace.whole:
+            await self.send(*sound.messages)
+            return
+        begin = self._clock.now()
+        self._answer.recorder.speaking_until = begin + sound.seconds
+        for number, piece in enumerate(sound.messages, 1):
+            due = begin + min(number * sound.piece_s, sound.seconds)
+            await self._clock.sleep(due - self._clock.now())
+            await self.send(piece)
 
     async def sent(self) -> None:
         """Wait until all that was sent has left this program's buffers: only then is it on its way."""
@@ -101,7 +115,8 @@ class Socket:
     def _patience(self) -> float:
         record = self._answer.recorder
         if record.asked_at is None or self._answer.begun:
-            return self._timeouts.idle
+            speaking = (record.speaking_until or 0.0) - self._clock.now()
+            return self._timeouts.idle + max(0.0, speaking)
         return self._timeouts.first_audio - (self._clock.now() - record.asked_at)
 
     def _closed(self, error: Any) -> ClosedError:
