@@ -46,7 +46,9 @@ def test_it_hears_sound_and_question_and_answers_in_speech(model: OfflineModel, 
     assert reply.audio is not None
     assert reply.audio.seconds > 0.5
     assert not reply.audio.silent
-    assert 0 < (reply.first_audio_s or 0) <= (reply.total_s or 0)
+    assert reply.first_audio_s == reply.first_byte_s == reply.total_s, "the voice gives all of its sound at once"
+    assert (reply.total_s or 0) > 0
+    assert reply.speech_pace == "whole"
     again = asyncio.run(model.respond(asked, CONFIG))
     assert again.text == reply.text
     assert again.audio is not None

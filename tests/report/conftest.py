@@ -24,14 +24,24 @@ def published(repository: Path) -> Path:
 
 
 def add_scores(run: RunDir, configs: list[str], prompts: list[str]) -> None:
-    """Give every response two scores, the second of them missing for one configuration."""
+    """Give every response its times and two scores; one configuration lacks the second, one was asked in two ways."""
     rng = np.random.default_rng(0)
     responses, scores = [], []
-    for prompt in prompts:
+    for number, prompt in enumerate(prompts):
         for i, config in enumerate(configs):
             name = f"{prompt}:{config}"
+            first = float(0.5 + 0.1 * i + rng.exponential(0.5))
             responses.append(
-                Response(response_id=name, prompt_id=prompt, config_id=config, status=ResponseStatus.ok, text="a b")
+                Response(
+                    response_id=name,
+                    prompt_id=prompt,
+                    config_id=config,
+                    status=ResponseStatus.ok,
+                    text="a b",
+                    first_audio_s=first,
+                    total_s=first + 2,
+                    speech_pace="spoken" if i == 1 and number % 2 else "whole",
+                )
             )
             scores.append(
                 Score(

@@ -214,6 +214,25 @@ def test_scores_stand_beside_the_ranking(small: dict[str, Any], small_run: RunDi
     ]
 
 
+def test_preference_stands_beside_latency(small: dict[str, Any], reader: Any) -> None:
+    rows = small["tables"]["latency"]
+    shown = {row[0].split(". ")[1]: row for row in reader(small["html"]).tables["latency"][0][1:]}
+    assert len(rows) == len(shown) == 19
+    lacking = [row for row in rows if not row["first_audio_p50"]]
+    assert [row["speech_sent"] for row in lacking] == ["spoken, whole"]
+    assert "speech was sent in two ways" in lacking[0]["reason"]
+    assert shown[lacking[0]["config"]][2] == "–"
+    for row in rows:
+        if row not in lacking:
+            numbers = (float(row[f"first_audio_p50{end}"]) for end in ("", "_low", "_high"))
+            assert shown[row["config"]][2] == "{:.2f} [{:.2f}, {:.2f}]".format(*numbers)
+            assert float(row["first_audio_p50"]) < float(row["first_audio_p90"]) < float(row["end_p90"])
+    drawn = re.search(r'<svg class="marks">(.*?)</svg>', small["html"][small["html"].index('class="scatter"') :], re.S)
+    assert drawn is not None
+    assert drawn[1].count("<circle") == 18, "no mark without a time"
+    assert drawn[1].count('class="whisker"') == 36
+
+
 def test_the_default_place_is_in_the_run(small_run: RunDir) -> None:
     main(["report", str(small_run.root), "--title", "My study", "--resamples", "20", "--splits", "0"])
     html = (small_run.root / "site" / "index.html").read_text("utf-8")

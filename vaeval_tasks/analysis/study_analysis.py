@@ -56,6 +56,7 @@ from vaeval_tasks.analysis.predict.predictors import Predictors, predict
 from vaeval_tasks.analysis.predict.system_scores import SystemScore, system_scores
 from vaeval_tasks.analysis.rank.board import Board, rank_able
 from vaeval_tasks.analysis.rank.board_tables import board_table
+from vaeval_tasks.analysis.rank.latency import EloBesideLatency, elo_beside_latency, latency_table
 from vaeval_tasks.analysis.rank.margins import (
     ModelMargin,
     head_to_head,
@@ -228,6 +229,14 @@ class StudyAnalysis:
         found = given(self.board)
         ranked = [row.entity for row in found.rows if row.rubric == self.headline] if found else []
         return tuple(ranked) or self.ratings.at(self.top).entities
+
+    @_part
+    def latency(self) -> tuple[EloBesideLatency, ...]:
+        """Every configuration's Elo with the latency of its answers."""
+        run = self.source.run
+        if run is None or not run.has("responses"):
+            raise EstimationError("the run has no responses")
+        return elo_beside_latency(needed(self.config_board), run.responses())
 
     @_part
     def slices(self) -> tuple[PromptSlice, ...]:
@@ -441,6 +450,7 @@ _TABLES: Mapping[str, Callable[[StudyAnalysis], Table]] = {
     "mos": lambda study: mos_table(needed(study.mos)),
     "board": lambda study: board_table(needed(study.board)),
     "board_config": lambda study: board_table(needed(study.config_board), name="board_config"),
+    "latency": lambda study: latency_table(needed(study.latency)),
     "board_slices": lambda study: slice_table(needed(study.slices)),
     "voice_margin": lambda study: margin_table("voice_margin", "Margins between voices", needed(study.voices)),
     "thinking": lambda study: margin_table("thinking", _THINKING, needed(study.thinking)),

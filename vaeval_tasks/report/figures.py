@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from vaeval_tasks.report.records import Figure, MarginGroup, PlacedEntity, RubricPage, RubricTree
+from vaeval_tasks.report.records import Figure, MarginGroup, PlacedEntity, RubricPage, RubricTree, Scatter
 
 __all__ = [
     "ROW_HEIGHT",
@@ -19,6 +19,7 @@ __all__ = [
     "elo_axis",
     "margin_axis",
     "row_shades",
+    "scatter_axes",
 ]
 
 ROW_HEIGHT = 26
@@ -40,6 +41,10 @@ class Axis:
     def at(self, value: float) -> str:
         """Return where a value lies, as a percentage of the width."""
         return f"{100 * (value - self.low) / (self.high - self.low):.2f}%"
+
+    def down(self, value: float) -> str:
+        """Return where a value lies on an upright axis, as a percentage of the height from the top."""
+        return f"{100 * (self.high - value) / (self.high - self.low):.2f}%"
 
 
 def axis_of(values: Iterable[float], zero: float) -> Axis:
@@ -66,6 +71,12 @@ def _ends(estimates: Iterable[Figure]) -> list[float]:
 def elo_axis(standings: Iterable[PlacedEntity]) -> Axis:
     """Return the Elo axis that holds all standings."""
     return axis_of(_ends(s.elo for s in standings), 1000.0)
+
+
+def scatter_axes(scatter: Scatter) -> tuple[Axis, Axis]:
+    """Return the axis of seconds, from 0, and the upright one of Elo points."""
+    seconds = axis_of(_ends(point.x for point in scatter.points), 0.0)
+    return seconds, axis_of(_ends(point.y for point in scatter.points), 1000.0)
 
 
 def margin_axis(groups: Iterable[MarginGroup]) -> Axis:

@@ -23,6 +23,8 @@ __all__ = [
     "RubricTree",
     "Sample",
     "SampleAnswer",
+    "Scatter",
+    "ScatterPoint",
     "SliceRanking",
 ]
 
@@ -157,6 +159,24 @@ class Grid:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ScatterPoint:
+    """A numbered mark; both values are there."""
+
+    number: int
+    name: str
+    x: Figure
+    y: Figure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scatter:
+    """Elo above the seconds that were waited for it."""
+
+    caption: str
+    points: tuple[ScatterPoint, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PageSection:
     """A part of the page that is made of plain tables."""
 
@@ -166,6 +186,7 @@ class PageSection:
     """What a reader should take from it, in a sentence or two."""
     grids: tuple[Grid, ...] = ()
     tree: RubricTree | None = None
+    scatter: Scatter | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

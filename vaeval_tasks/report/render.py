@@ -20,7 +20,7 @@ from markupsafe import Markup
 from vaeval_tasks import __version__
 from vaeval_tasks.analysis.rank.slices import MIN_RATINGS
 from vaeval_tasks.analysis.table import printed, rank_range
-from vaeval_tasks.report.figures import all_standings, branches, elo_axis, margin_axis, row_shades
+from vaeval_tasks.report.figures import all_standings, branches, elo_axis, margin_axis, row_shades, scatter_axes
 from vaeval_tasks.report.records import BoardPage, Cell, Figure, GridColumn, PlacedEntity, RubricPage
 from vaeval_tasks.rubrics import FAMILIES
 
@@ -135,6 +135,7 @@ def _environment() -> Environment:
         elo_axis=elo_axis,
         margin_axis=margin_axis,
         row_shades=row_shades,
+        scatter_axes=scatter_axes,
         signed=signed,
     )
     return environment

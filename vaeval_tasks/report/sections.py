@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -31,11 +31,12 @@ from vaeval_tasks.analysis.predict.predictor_tables import (
 )
 from vaeval_tasks.analysis.predict.predictors import Combined, Predictor
 from vaeval_tasks.analysis.rank.board import Board
+from vaeval_tasks.analysis.rank.latency import LATENCY_NOTE, LATENCY_TITLE, EloBesideLatency
 from vaeval_tasks.analysis.rank.slices import EngineAgreement
 from vaeval_tasks.analysis.study_analysis import StudyAnalysis, given
 from vaeval_tasks.analysis.table import rank_range
 from vaeval_tasks.report.grids import Shown, figure_of, grid, sentences
-from vaeval_tasks.report.records import Cell, Figure, Grid, PageSection, RubricTree
+from vaeval_tasks.report.records import Cell, Figure, Grid, PageSection, RubricTree, Scatter, ScatterPoint
 from vaeval_tasks.rubrics import family_of, label_of
 from vaeval_tasks.stats import Engine, RubricClusters
 
@@ -221,6 +222,49 @@ def _scores(study: StudyAnalysis, board: Board) -> PageSection | None:
     )
 
 
+def _latency(study: StudyAnalysis) -> PageSection | None:
+    found = given(study.latency)
+    if not found:
+        return None
+    numbers = {one.place.entity: i for i, one in enumerate(found, 1)}
+    label = label_of(found[0].place.rubric)
+
+    def time(measure: str, q: str) -> Callable[[EloBesideLatency], Figure]:
+        def of(one: EloBesideLatency) -> Figure:
+            estimate = one.quantile(measure, q)
+            return Figure(value=estimate.value, low=estimate.low, high=estimate.high, reason=estimate.reason)
+
+        return of
+
+    def elo(one: EloBesideLatency) -> Figure:
+        return Figure(value=one.place.elo, low=one.place.low, high=one.place.high)
+
+    first = time("first_audio_s", "p50")
+    columns: tuple[Shown[EloBesideLatency], ...] = (
+        Shown(head="Configuration", of=lambda one: f"{numbers[one.place.entity]}. {one.place.entity}"),
+        Shown(head="Elo", of=elo, digits=0),
+        Shown(head="First audio, median (s)", of=first, digits=2),
+        Shown(head="90 % (s)", of=time("first_audio_s", "p90"), digits=2),
+        Shown(head="End, median (s)", of=time("total_s", "p50"), digits=2),
+        Shown(head="90 % (s)", of=time("total_s", "p90"), digits=2),
+        Shown(head="Answers", of=lambda one: one.quantile("first_audio_s", "p50").n),
+        Shown(head="Speech sent", of=lambda one: ", ".join(one.paces) or "not recorded"),
+    )
+    points = tuple(
+        ScatterPoint(number=numbers[one.place.entity], name=one.place.entity, x=first(one), y=elo(one))
+        for one in found
+        if first(one).value is not None
+    )
+    caption = f"{label}, Elo (upwards), above the median seconds to the first audio, with 95 % intervals."
+    return PageSection(
+        key="latency",
+        title="Latency",
+        lead="What people prefer, beside how long they would have waited: raters heard recordings and did not wait.",
+        grids=(grid("latency", LATENCY_TITLE, found, columns, note=sentences(LATENCY_NOTE)),),
+        scatter=Scatter(caption=caption, points=points) if points else None,
+    )
+
+
 def _predictors(study: StudyAnalysis) -> PageSection | None:
     found = given(study.predictors)
     if found is None:
@@ -364,6 +408,7 @@ def sections(study: StudyAnalysis, board: Board) -> tuple[PageSection, ...]:
         _groups(study),
         _agreement(study),
         _mos(study),
+        _latency(study),
         _scores(study, board),
         _predictors(study),
         _judges(study),

@@ -197,6 +197,7 @@ def _left_out(study: StudyAnalysis, shown: Mapping[str, object]) -> tuple[tuple[
         "Thinking levels": study.thinking,
         "Rubric groups": study.groups,
         "Split-half reliability": study.split_half,
+        "Latency": study.latency,
         "Automatic scores": study.scores,
         "Predictors": study.predictors,
         "Judge models": study.judges,

@@ -32,7 +32,7 @@ class LabelReading:
 
 # --- reasoning ---------------------------------------------------------------------------------------------------
 
-_TAG = r"(?:think|thinking|thoughts?|reasoning|reason|reflection|analysis|scratchpad|seed:think|antml:thinking)"
+_TAG = r"(?:think|thinking|thoughts?|reasoning|reason|reflection|analysis|scratchpad|seed:think)"
 _OPENS = re.compile(
     rf"<{_TAG}(?:\s[^<>]*)?>|<details\s[^<>]*reasoning[^<>]*>|◁think▷|\[THINK\]|<\|begin_of_thought\|>"
     r"|<\|START_THINKING\|>|<unused94>|^\s*Here(?: is|'s) my thought process:",

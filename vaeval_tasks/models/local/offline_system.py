@@ -25,7 +25,7 @@ from vaeval_tasks.models.local.reading import PictureReader
 from vaeval_tasks.models.local.voices import VOICES, Voice, open_voice
 from vaeval_tasks.models.protocol import Conversation, Reply, Turn
 from vaeval_tasks.services import weights
-from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
+from vaeval_tasks.store.schema import ModelConfig, ResponseStatus, SpeechPace
 
 if TYPE_CHECKING:
     from vaeval_tasks.metrics.asr import WhisperRecogniser
@@ -108,9 +108,9 @@ class OfflineModel:
             words = turn.text or self._hear(turn, config)
             messages.append({"role": turn.role, "content": "\n".join([*self._read(turn.images), words])})
         text = self._think(messages, config, conversation.seed)
-        thought = time.monotonic()
         with self._speaking:
             audio = self._voice(config.voice).say(text)
+        took = time.monotonic() - started
         spoke = len(audio.samples) > 0
         return Reply(
             status=ResponseStatus.ok if spoke else ResponseStatus.empty,
@@ -118,8 +118,10 @@ class OfflineModel:
             audio=audio if spoke else None,
             input_transcript=heard,
             output_transcript=text,
-            first_audio_s=thought - started,
-            total_s=time.monotonic() - started,
+            first_audio_s=took if spoke else None,  # the voice gives all of it at once
+            first_byte_s=took if spoke else None,
+            speech_pace=SpeechPace.whole,
+            total_s=took,
             request={"messages": messages, "voice": config.voice},
         )
 
