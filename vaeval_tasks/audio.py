@@ -28,6 +28,7 @@ from vaeval_tasks.files import atomic_path, sha256_bytes
 
 __all__ = [
     "SILENCE_PEAK",
+    "SOUND_FILES",
     "AudioInput",
     "Clip",
     "audible",
@@ -45,6 +46,9 @@ AudioInput = str | Path | bytes | dict[str, Any]
 
 SILENCE_PEAK = 10 ** (-60 / 20)
 """A clip whose peak stays below -60 dBFS counts as silent."""
+
+SOUND_FILES = (".wav", ".flac", ".ogg", ".opus", ".mp3", ".aiff", ".aif")
+"""How the names of sound files end, in small or large letters, where a folder of them is read."""
 
 _MOST_WAV_BYTES = 0xFFFFFFFF - 36
 

@@ -56,7 +56,7 @@ from vaeval_tasks.analysis.predict.predictors import Predictors, predict
 from vaeval_tasks.analysis.predict.system_scores import SystemScore, system_scores
 from vaeval_tasks.analysis.rank.board import Board, rank_able
 from vaeval_tasks.analysis.rank.board_tables import board_table
-from vaeval_tasks.analysis.rank.latency import EloBesideLatency, elo_beside_latency, latency_table
+from vaeval_tasks.analysis.rank.elo_and_latency import EloBesideLatency, elo_beside_latency, latency_table
 from vaeval_tasks.analysis.rank.margins import (
     ModelMargin,
     head_to_head,

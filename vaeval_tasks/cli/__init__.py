@@ -19,6 +19,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "configs": ("configs", "List and show the 19 published model configurations."),
     "prompts": ("prompts", "Check, select and import the recordings of a prompt set."),
     "generate": ("generate", "Ask models for responses to the prompts of a run; resumes where it stopped."),
+    "responses": ("responses", "Bring answers that were recorded elsewhere into a study."),
     "pair": ("pair", "Design which configurations are compared on which prompt."),
     "serve": ("collect", "Serve the rating app for a run's pairs."),
     "links": ("collect", "Make personal links for raters."),

@@ -230,6 +230,7 @@ _ALL = (
         required=(),
         sessions=2,
     ),
+    Provider(name="replay", target="vaeval_tasks.models.local.recorded_system:Replay", params={}, required=()),
 )
 
 PROVIDERS: dict[str, Provider] = {p.name: p for p in _ALL}

@@ -19,7 +19,16 @@ from vaeval_tasks.models.transport.sound_stream import SoundStream, join
 from vaeval_tasks.services.http.meaning import HttpMeaning
 from vaeval_tasks.store.schema import ModelConfig, ResponseStatus
 
-__all__ = ["LONGEST_ANSWER_S", "Answer", "Timeouts", "TurnError", "alongside", "run_turn", "unsupported"]
+__all__ = [
+    "LONGEST_ANSWER_S",
+    "Answer",
+    "Timeouts",
+    "TurnError",
+    "alongside",
+    "run_turn",
+    "sound_status",
+    "unsupported",
+]
 
 LONGEST_ANSWER_S = 300.0
 """An answer that reaches this many seconds never came to an end by itself."""
@@ -40,6 +49,17 @@ class Timeouts:
     def of(cls, config: ModelConfig) -> Timeouts:
         """Return the limits of a configuration."""
         return cls(**config.connection.get("timeouts") or {})
+
+
+def sound_status(audio: Clip) -> tuple[ResponseStatus, str]:
+    """Return what an answer of this sound is, and why it is of no use."""
+    if not len(audio.samples):
+        return ResponseStatus.empty, "there is no sound in it"
+    if audio.silent:
+        return ResponseStatus.degenerate, "the audio is silent"
+    if audio.seconds >= LONGEST_ANSWER_S:
+        return ResponseStatus.degenerate, f"the audio runs to {audio.seconds:.0f} s"
+    return ResponseStatus.ok, ""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -169,10 +189,9 @@ class Answer:
     def _judged(self, audio: Clip | None) -> tuple[ResponseStatus, str]:
         if audio is None:
             return ResponseStatus.empty, "only provisional audio came" if self.provisional else "no audio came"
-        if audio.silent:
-            return ResponseStatus.degenerate, "the audio is silent"
-        if audio.seconds >= LONGEST_ANSWER_S:
-            return ResponseStatus.degenerate, f"the audio runs to {audio.seconds:.0f} s"
+        status, why = sound_status(audio)
+        if status is not ResponseStatus.ok:
+            return status, why
         if self.has_transcript and not self.output_transcript.strip():
             return ResponseStatus.degenerate, "the transcript of the answer is empty"
         return ResponseStatus.ok, ""

@@ -7,16 +7,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from vaeval_tasks.audio import SOUND_FILES
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.rubrics import GATED
 from vaeval_tasks.store.schema import Condition
 from vaeval_tasks.store.sheets import SheetRow, read_sheet
 
-__all__ = ["EXAMPLE", "FIELDS", "LEVELS", "SOUND_FILES", "Script", "read_manifest"]
+__all__ = ["EXAMPLE", "FIELDS", "LEVELS", "Script", "read_manifest"]
 
 FIELDS = ("script_id", "category", "difficulty", "condition", "gates", "script", "takes", "public")
 LEVELS = ("L1", "L2", "L3", "L4", "L5")
-SOUND_FILES = (".wav", ".flac", ".ogg", ".opus", ".mp3", ".aiff", ".aif")
 
 EXAMPLE = Path(__file__).resolve().parent / "data" / "example.yaml"
 """Our own example set: eleven consumer categories x five levels, and degraded prompts. To be edited, not cited."""

@@ -31,7 +31,7 @@ from vaeval_tasks.analysis.predict.predictor_tables import (
 )
 from vaeval_tasks.analysis.predict.predictors import Combined, Predictor
 from vaeval_tasks.analysis.rank.board import Board
-from vaeval_tasks.analysis.rank.latency import LATENCY_NOTE, LATENCY_TITLE, EloBesideLatency
+from vaeval_tasks.analysis.rank.elo_and_latency import LATENCY_NOTE, LATENCY_TITLE, EloBesideLatency
 from vaeval_tasks.analysis.rank.slices import EngineAgreement
 from vaeval_tasks.analysis.study_analysis import StudyAnalysis, given
 from vaeval_tasks.analysis.table import rank_range
