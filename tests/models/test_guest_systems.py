@@ -465,7 +465,7 @@ def test_a_class_that_cannot_be_made_is_one_line() -> None:
 
 
 def test_ours_are_known_as_before() -> None:
-    assert len(PROVIDERS) == 8
+    assert len(PROVIDERS) == 9
     with pytest.raises(UnknownNameError, match=r"unknown provider 'openai_realtim'\. Did you mean 'openai_realtime'"):
         provider("openai_realtim")
     with pytest.raises(VaevalError, match=r"'acme\.x' .*package\.module:Class|unknown provider 'acme\.x'"):

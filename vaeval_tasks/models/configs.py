@@ -52,6 +52,10 @@ def _check_connection(connection: Mapping[str, Any], where: str) -> None:
     sessions = connection.get("sessions", 1)
     if isinstance(sessions, bool) or not isinstance(sessions, int) or sessions < 1:
         raise InputError(f"{where}.sessions: expected a whole number from 1, got {sessions!r}")
+    for key in ("headers", "query"):
+        given = connection.get(key) or {}
+        if not isinstance(given, Mapping) or not all(isinstance(one, str | int) for one in given.values()):
+            raise InputError(f"{where}.{key}: expected names with texts, got {given!r}")
     pace = connection.get("speech_pace", SpeechPace.whole)
     if pace not in tuple(SpeechPace):
         raise InputError(f"{where}.speech_pace: expected {' or '.join(SpeechPace)}, got {pace!r}")

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from inspect import iscoroutinefunction
+from string import Template
 from typing import Any
 
 from vaeval_tasks.errors import InputError, MissingDependencyError, PluginError
@@ -49,6 +50,8 @@ class Provider:
     """Keys of ``connection`` beside those every provider has; None: any."""
     keys: tuple[str, ...] = ()
     """Environment variables that must hold a key."""
+    credentials: str = ""
+    """``module:function`` that finds the keys of a configuration, where they may stand elsewhere."""
     addresses: Mapping[str, Address] = field(default_factory=dict)
     """Keys of ``connection`` that hold an address."""
     sessions: int = 8
@@ -70,7 +73,10 @@ COMMON_CONNECTION: Tree = {
     "sessions": None,
     "timeouts": {"connect": None, "first_audio": None, "idle": None, "turn": None},
 }
-_PACE: Tree = {"speech_pace": None}
+_GATE: Tree = {"headers": None, "query": None}
+_LIVE: Tree = {"speech_pace": None, **_GATE}
+OWN_KEY = frozenset({"authorization", "api-key", "x-goog-api-key", "xi-api-key"})
+"""Headers that hold a key: a configuration that brings one needs none of the provider's variables."""
 _FORMAT: Tree = {"type": None, "rate": None}
 _NOVA_AUDIO: Tree = dict.fromkeys(
     ("mediaType", "sampleRateHertz", "sampleSizeBits", "channelCount", "audioType", "encoding")
@@ -96,7 +102,7 @@ _ALL = (
             "truncation": None,
         },
         required=("model", "audio"),
-        connection=_PACE,
+        connection=_LIVE,
         keys=("OPENAI_API_KEY",),
         addresses={"base_url": Address(variable="VAEVAL_OPENAI_URL", default="https://api.openai.com/v1")},
     ),
@@ -118,7 +124,7 @@ _ALL = (
             },
         },
         required=("model", "session"),
-        connection=_PACE,
+        connection=_LIVE,
         keys=("XAI_API_KEY",),
         addresses={"base_url": Address(variable="VAEVAL_XAI_URL", default="https://api.x.ai/v1")},
     ),
@@ -147,7 +153,7 @@ _ALL = (
             "realtimeInput": {"audio": {"mimeType": None}},
         },
         required=("model", "realtimeInput"),
-        connection={"api_version": None, **_PACE},
+        connection={"api_version": None, **_LIVE},
         keys=("GEMINI_API_KEY",),
         addresses={
             "base_url": Address(variable="VAEVAL_GEMINI_URL", default="https://generativelanguage.googleapis.com")
@@ -171,8 +177,8 @@ _ALL = (
             "contentStart": {"audioInputConfiguration": _NOVA_AUDIO},
         },
         required=("model", "sessionStart", "promptStart", "contentStart"),
-        connection={"region": None},
-        keys=("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"),
+        connection={"region": None, "profile": None},
+        credentials="vaeval_tasks.models.transport.aws_credentials:aws_credentials",
         addresses={
             "base_url": Address(variable="VAEVAL_BEDROCK_URL", default="https://bedrock-runtime.{region}.amazonaws.com")
         },
@@ -210,7 +216,7 @@ _ALL = (
             "stream_options": None,
             "extra": None,
         },
-        connection={**_RATES, "audio_part": None, "sees": None},
+        connection={**_RATES, **_GATE, "audio_part": None, "engine": None, "sees": None},
         addresses={"base_url": Address(variable="VAEVAL_CHAT_URL")},
         sessions=16,
     ),
@@ -363,6 +369,25 @@ def secret(variable: str, config: ModelConfig) -> str:
     return value
 
 
+def own_headers(config: ModelConfig) -> dict[str, str]:
+    """Return the headers that a configuration's ``connection`` adds; ``$NAME`` is that variable of the environment.
+
+    Raises:
+        InputError: a variable is not set, or a ``$`` has no name.
+    """
+    filled = {}
+    for name, value in (config.connection.get("headers") or {}).items():
+        try:
+            filled[str(name)] = Template(str(value)).substitute(os.environ)
+        except KeyError as error:
+            raise InputError(
+                f"{config.config_id}: header {name}: the environment variable {error.args[0]} is not set"
+            ) from None
+        except ValueError:
+            raise InputError(f"{config.config_id}: header {name}: write $NAME of a variable, or $$ for $") from None
+    return filled
+
+
 def check_access(config: ModelConfig) -> None:
     """Look for every package, key and address of a configuration before anything heavy is imported or asked.
 
@@ -372,7 +397,11 @@ def check_access(config: ModelConfig) -> None:
     """
     known = provider(config.provider)
     MissingDependencyError.unless_here(config.provider, known.packages, extra=known.extra)
-    for variable in known.keys:
+    if known.credentials:
+        module, _, name = known.credentials.partition(":")
+        getattr(importlib.import_module(module), name)(config)
+    headers = own_headers(config)
+    for variable in () if OWN_KEY & {name.lower() for name in headers} else known.keys:
         secret(variable, config)
     for key in known.addresses:
         address(config, key)

@@ -89,6 +89,17 @@ def _stereo(pcm: bytes) -> bytes:
     return buffer.getvalue()
 
 
+def _not_for_dashscope(body: dict[str, Any]) -> str:
+    """Return what DashScope says of a request it does not take."""
+    if not body.get("stream"):
+        return "This model only support stream mode, please enable the stream parameter to access the model."
+    parts = [part for m in body["messages"] if isinstance(m["content"], list) for part in m["content"]]
+    clips = [part["input_audio"]["data"] for part in parts if part["type"] == "input_audio"]
+    if not all(clip.startswith("data:") for clip in clips) or any(p["type"] == "audio_url" for p in parts):
+        return "The provided URL does not appear to be valid. Ensure it is correctly formatted."
+    return ""
+
+
 class ChatFake(Fake):
     """``{url}/chat/completions``. ``needs_key`` makes it ask for :data:`KEY`, as a hosted engine does."""
 
@@ -146,6 +157,8 @@ class ChatFake(Fake):
     models: ClassVar[set[str]] = {"Qwen/Qwen3-Omni-30B-A3B-Instruct", "gpt-audio", "qwen3-omni-flash"}
     voices: ClassVar[set[str]] = {"chelsie", "ethan", "alloy", "cherry"}
     needs_key = False
+    engine = ""
+    """``dashscope`` takes streams and clips as data URLs only; ``sglang_omni`` finds a voice in ``audio`` only."""
 
     def base(self, port: int) -> str:
         """Return the address of a port, with the version."""
@@ -168,6 +181,10 @@ class ChatFake(Fake):
             return self.error(401, "invalid_api_key", f"Incorrect API key provided: {given}")
         if body["model"] not in self.models:
             return self.error(404, "NotFoundError", f"The model `{body['model']}` does not exist.", "model")
+        if self.engine == "dashscope" and (why := _not_for_dashscope(body)):
+            return self.error(400, "invalid_parameter_error", why)
+        if self.engine == "sglang_omni":
+            body = {**body, "speaker": None, "voice": None}
         voice = body.get("speaker") or body.get("voice") or (body.get("audio") or {}).get("voice") or "chelsie"
         if voice not in self.voices:
             return self.error(400, "invalid_value", f"voice {voice} is not known", "voice")

@@ -119,7 +119,8 @@ class GeminiSession:
             raise GeminiClosed(1007, reason)
         if self.behaviour == "setup_1008":
             raise GeminiClosed(1008, "Operation is not implemented, or supported, or enabled.")
-        if setup.get("model") not in {f"models/{m}" for m in self.fake.models}:
+        places = ("models", "projects/p/locations/l/publishers/google/models")
+        if setup.get("model") not in {f"{place}/{m}" for place in places for m in self.fake.models}:
             raise GeminiClosed(1008, f"{setup.get('model')} is not found for API version v1beta")
         config = setup.get("generationConfig") or {}
         self.voice = config["speechConfig"]["voiceConfig"]["prebuiltVoiceConfig"]["voiceName"]
@@ -338,9 +339,13 @@ class GeminiFake(Fake):
         for version in ("v1", "v1beta"):
             name = f"/ws/google.ai.generativelanguage.{version}.GenerativeService.BidiGenerateContent"
             app.router.add_get(name, self._connect)
+        app.router.add_get("/ws/google.cloud.aiplatform.v1beta1.LlmBidiService/BidiGenerateContent", self._connect)
 
     async def _connect(self, request: web.Request) -> web.StreamResponse:
-        if KEY not in (request.headers.get("x-goog-api-key"), request.query.get("key")):
+        vertex = "aiplatform" in request.path  # Vertex AI, which wants an access token
+        if vertex and request.headers.get("Authorization") != f"Bearer {KEY}":
+            return web.json_response({"error": {"code": 401, "status": "UNAUTHENTICATED"}}, status=401)
+        if not vertex and KEY not in (request.headers.get("x-goog-api-key"), request.query.get("key")):
             given = request.headers.get("x-goog-api-key")
             return web.json_response({"error": {"message": f"API key not valid: {given}"}}, status=403)
         if self.plan[0].startswith("http_"):

@@ -386,10 +386,12 @@ class RealtimeFake(Fake):
     def routes(self, app: web.Application) -> None:
         """Add what is served."""
         app.router.add_get("/v1/realtime", self._connect)
+        app.router.add_get("/openai/v1/realtime", self._connect)  # Azure's, whose key has a header of its own
 
     async def _connect(self, request: web.Request) -> web.StreamResponse:
-        if request.headers.get("Authorization") != f"Bearer {KEY}":
-            given = request.headers.get("Authorization", "")
+        azure = request.path.startswith("/openai/")
+        given = request.headers.get("api-key" if azure else "Authorization", "")
+        if given != (KEY if azure else f"Bearer {KEY}"):
             return web.json_response({"error": {"message": f"Incorrect API key provided: {given}"}}, status=401)
         if self.plan[0].startswith("http_"):
             behaviour = self.next_behaviour()

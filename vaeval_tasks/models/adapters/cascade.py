@@ -6,14 +6,16 @@ The prompt is pinned by the configuration, as in the deployed system of DAI-S2S-
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 from vaeval_tasks.audio import wav_bytes
 from vaeval_tasks.models.adapters.cascade_replies import read_responses, read_transcript
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.fate import TurnError, failure
 from vaeval_tasks.models.protocol import Conversation, Reply, Turn, TurnRole
-from vaeval_tasks.models.providers import address, secret
+from vaeval_tasks.models.providers import secret
 from vaeval_tasks.models.speech_in import clips, earlier, question
+from vaeval_tasks.models.transport.endpoint import endpoint
 from vaeval_tasks.models.transport.http import Http, error_in_reply, json_of
 from vaeval_tasks.models.transport.record import audio_stub
 from vaeval_tasks.models.turn import Answer, Timeouts, run_turn
@@ -74,7 +76,7 @@ class Cascade:
             fields["language_code"] = config.params["language"]
         answer.recorder.sent({"speech-to-text": fields, "file": audio_stub(data)})
         async with self._http.post(
-            f"{address(config, 'elevenlabs_url')}/v1/speech-to-text",
+            endpoint(config, "/v1/speech-to-text", key="elevenlabs_url"),
             config=config,
             answer=answer,
             timeouts=timeouts,
@@ -98,7 +100,7 @@ class Cascade:
         if effort := config.params.get("reasoning_effort"):
             body["reasoning"] = {"effort": effort}
         answer.recorder.sent({"responses": body})
-        url = f"{address(config, 'openai_url')}/responses"
+        url = endpoint(config, "/responses", key="openai_url")
         async with self._http.post(
             url,
             config=config,
@@ -117,12 +119,16 @@ class Cascade:
         pieces: list[bytes] = []
         answer.recorder.sent({"text-to-speech": body, "voice": voice, "output_format": form})
         async with self._http.post(
-            f"{address(config, 'elevenlabs_url')}/v1/text-to-speech/{voice}/stream",
+            endpoint(
+                config,
+                f"/v1/text-to-speech/{quote(str(voice), safe='')}/stream",
+                key="elevenlabs_url",
+                query={"output_format": form},
+            ),
             config=config,
             answer=answer,
             timeouts=timeouts,
             headers={"xi-api-key": secret("ELEVENLABS_API_KEY", config)},
-            params={"output_format": form},
             json=body,
         ) as response:
             if "json" in response.headers.get("content-type", ""):

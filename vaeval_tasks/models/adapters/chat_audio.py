@@ -7,19 +7,19 @@
 from __future__ import annotations
 
 import base64
-from os import environ
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vaeval_tasks.audio import Clip, read_audio, wav_bytes
-from vaeval_tasks.errors import UnknownNameError
+from vaeval_tasks.errors import ServiceError, UnknownNameError
 from vaeval_tasks.models.adapters.chat_reply import ChatReader, ErrorEvent, events
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.fate import failure
 from vaeval_tasks.models.protocol import Conversation, Reply, Turn, TurnRole
-from vaeval_tasks.models.providers import address
 from vaeval_tasks.models.speech_in import ROLE_MARK, data_url, image_url, question, read_clips, with_files
 from vaeval_tasks.models.transport.encoded import decode_base64
+from vaeval_tasks.models.transport.endpoint import endpoint, request_headers
 from vaeval_tasks.models.transport.http import Http, error_in_reply, json_of
 from vaeval_tasks.models.transport.record import Message, audio_stub, message
 from vaeval_tasks.models.turn import Answer, Timeouts, run_turn, unsupported
@@ -28,7 +28,7 @@ from vaeval_tasks.store.schema import ModelConfig
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["AUDIO_PARTS", "ChatAudio"]
+__all__ = ["CLIP_FORMS", "ENGINES", "ChatAudio", "ChatEngine"]
 
 
 def _audio_url(data: bytes) -> dict[str, Any]:
@@ -43,8 +43,59 @@ def _audio_b64(data: bytes) -> dict[str, Any]:
     return {"type": "audio", "audio_b64": base64.b64encode(data).decode()}
 
 
-AUDIO_PARTS = {"audio_url": _audio_url, "input_audio": _input_audio, "audio_b64": _audio_b64}
-"""How a clip stands in a message: vLLM-Omni and SGLang-Omni, OpenAI, the study's own deployment."""
+def _input_audio_url(data: bytes) -> dict[str, Any]:
+    return {"type": "input_audio", "input_audio": {"data": data_url("", data), "format": "wav"}}
+
+
+CLIP_FORMS = {
+    "audio_url": _audio_url,
+    "input_audio": _input_audio,
+    "input_audio_url": _input_audio_url,
+    "audio_b64": _audio_b64,
+}
+"""How a clip stands in a message: vLLM-Omni and SGLang-Omni, OpenAI, DashScope, the study's own deployment."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatEngine:
+    """What an engine wants otherwise; without a name of an engine everything goes out as it is written."""
+
+    clip_form: str
+    streams: bool = False
+    """It answers streams only."""
+    ignores: tuple[str, ...] = ()
+    """Parameters for a voice that it would pass over in silence: two voices would be one."""
+
+
+ENGINES = {
+    "vllm_omni": ChatEngine(clip_form="audio_url"),
+    "sglang_omni": ChatEngine(clip_form="audio_url", ignores=("speaker", "voice")),
+    "openai": ChatEngine(clip_form="input_audio", ignores=("speaker", "voice")),
+    "dashscope": ChatEngine(clip_form="input_audio_url", streams=True, ignores=("speaker", "voice")),
+}
+_ANY = ChatEngine(clip_form="audio_url")
+
+
+def _engine(config: ModelConfig) -> ChatEngine:
+    """Return the engine of a configuration.
+
+    Raises:
+        ServiceError: there is no such engine, or a parameter is one that it does not take; the configuration stops.
+    """
+    name = config.connection.get("engine")
+    if name is None:
+        return _ANY
+    if name not in ENGINES:
+        raise ServiceError(str(UnknownNameError("engine", str(name), ENGINES, where=config.config_id)))
+    engine = ENGINES[name]
+    if wrong := [key for key in engine.ignores if key in config.params]:
+        raise ServiceError(
+            f"{config.config_id}: {name} passes over {wrong[0]!r}, and its voice would be another; "
+            "write audio: {voice: NAME, format: wav}"
+        )
+    if engine.streams and config.params.get("stream") is False:
+        raise ServiceError(f"{config.config_id}: {name} answers streams only; leave stream out")
+    return engine
 
 
 class ChatAudio:
@@ -65,13 +116,11 @@ class ChatAudio:
         timeouts = Timeouts.of(config)
 
         async def talk(answer: Answer) -> None:
-            url = f"{address(config)}/chat/completions"
+            url = endpoint(config, "/chat/completions")
             answer.request = {"url": url, **request.shown}
             answer.recorder.sent(answer.request)
-            key = environ.get("VAEVAL_CHAT_API_KEY", "")
-            headers = {"Content-Type": "application/json"}
-            if key:
-                headers["Authorization"] = f"Bearer {key}"
+            key = ("Authorization", "VAEVAL_CHAT_API_KEY", "Bearer {}")
+            headers = {"Content-Type": "application/json", **request_headers(config, *key, required=False)}
             async with self._http.post(
                 url, config=config, answer=answer, timeouts=timeouts, headers=headers, asks=True, content=request.wire
             ) as response:
@@ -118,10 +167,11 @@ def _request(conversation: Conversation, config: ModelConfig) -> Message:
 
 def _body(conversation: Conversation, config: ModelConfig) -> dict[str, Any]:
     """Return the request: the published parameters and the messages."""
-    style = config.connection.get("audio_part", "audio_url")
-    if style not in AUDIO_PARTS:
-        raise UnknownNameError("audio_part", style, AUDIO_PARTS, where=config.config_id)
-    part = AUDIO_PARTS[style]
+    engine = _engine(config)
+    form = config.connection.get("audio_part", engine.clip_form)
+    if form not in CLIP_FORMS:
+        raise ServiceError(str(UnknownNameError("audio_part", str(form), CLIP_FORMS, where=config.config_id)))
+    part = CLIP_FORMS[form]
     rate = config.connection.get("input_rate", 16000)
     settings = {key: value for key, value in config.params.items() if key != "extra"}
     messages = []
@@ -129,7 +179,8 @@ def _body(conversation: Conversation, config: ModelConfig) -> dict[str, Any]:
         messages.append({"role": "system", "content": _system(system, conversation, rate, part)})
     for turn in conversation.turns:
         messages.append({"role": turn.role, "content": _content(turn, rate, part)})
-    return {**settings, **(config.params.get("extra") or {}), "messages": messages}
+    streams = {"stream": True} if engine.streams else {}
+    return {**streams, **settings, **(config.params.get("extra") or {}), "messages": messages}
 
 
 def _system(text: str, conversation: Conversation, rate: int, part: Any) -> list[dict[str, Any]]:
@@ -167,7 +218,7 @@ def _shown_part(part: dict[str, Any]) -> dict[str, Any]:
         return {**part, "audio_b64": audio_stub(decode_base64(part["audio_b64"]))}
     if kind == "input_audio":
         inner = part["input_audio"]
-        return {**part, "input_audio": {**inner, "data": audio_stub(decode_base64(inner["data"]))}}
+        return {**part, "input_audio": {**inner, "data": audio_stub(decode_base64(inner["data"].split("base64,")[-1]))}}
     if kind in ("audio_url", "image_url"):
         data = part[kind]["url"].partition("base64,")[2]
         return {**part, kind: {"url": audio_stub(decode_base64(data))}}

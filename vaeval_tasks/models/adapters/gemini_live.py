@@ -21,7 +21,6 @@ from vaeval_tasks.models.adapters.gemini_events import GeminiReader, rate_of
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.fate import TurnError, failure, settings_refused
 from vaeval_tasks.models.protocol import Conversation, Reply, Turn, TurnRole
-from vaeval_tasks.models.providers import address, secret
 from vaeval_tasks.models.speech_in import (
     Speech,
     earlier,
@@ -34,6 +33,7 @@ from vaeval_tasks.models.speech_in import (
     speech_pace,
 )
 from vaeval_tasks.models.transport.edge import fit, keeping
+from vaeval_tasks.models.transport.endpoint import endpoint, request_headers
 from vaeval_tasks.models.transport.record import Message, hide, message
 from vaeval_tasks.models.transport.websocket import ClosedError, Socket, connect
 from vaeval_tasks.models.turn import Answer, Timeouts, alongside, run_turn
@@ -67,7 +67,7 @@ def setup_message(config: ModelConfig, conversation: Conversation) -> dict[str, 
     """Return the first message: the published parameters at the places the service has for them."""
     params = config.params
     setup: dict[str, Any] = {
-        "model": f"models/{params['model']}",
+        "model": params["model"] if _vertex(config) else f"models/{params['model']}",
         "generationConfig": {key: params[key] for key in _GENERATION if key in params},
         **{key: params[key] for key in _SESSION if key in params},
     }
@@ -103,7 +103,7 @@ class GeminiLive:
                 "turns": [_shown(turn) for turn in before],
                 "realtimeInput": {"audio": {"mimeType": mime, "data": sound.stub}},
             }
-            headers = {"x-goog-api-key": secret("GEMINI_API_KEY", config)}
+            headers = request_headers(config, "x-goog-api-key", "GEMINI_API_KEY")
             async with connect(url, headers, config=config, answer=answer, timeouts=timeouts) as socket:
                 await _set_up(socket, answer, setup, config)
                 await alongside(
@@ -118,9 +118,18 @@ class GeminiLive:
 
 
 def _url(config: ModelConfig) -> str:
-    version = config.connection.get("api_version", "v1beta")
-    base = "ws" + address(config).removeprefix("http")
-    return f"{base}/ws/google.ai.generativelanguage.{version}.GenerativeService.BidiGenerateContent"
+    version = config.connection.get("api_version", "v1beta1" if _vertex(config) else "v1beta")
+    service = (
+        f"google.cloud.aiplatform.{version}.LlmBidiService/BidiGenerateContent"
+        if _vertex(config)
+        else f"google.ai.generativelanguage.{version}.GenerativeService.BidiGenerateContent"
+    )
+    return endpoint(config, f"/ws/{service}", socket=True)
+
+
+def _vertex(config: ModelConfig) -> bool:
+    """Whether the model is Vertex AI's, whose names begin with a project: another service speaks the same messages."""
+    return str(config.params["model"]).startswith(("projects/", "publishers/"))
 
 
 async def _history(turn: Turn, rate: int) -> dict[str, Any]:

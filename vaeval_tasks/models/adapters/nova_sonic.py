@@ -7,6 +7,7 @@ An answer that began before the last sample of the prompt was sent was given at 
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from contextlib import suppress
 from typing import Any
@@ -16,8 +17,9 @@ from vaeval_tasks.models.adapters.nova_events import NovaReader
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.fate import TurnError, failure, settings_refused, unreachable
 from vaeval_tasks.models.protocol import Conversation, Reply, TurnRole
-from vaeval_tasks.models.providers import address, secret
+from vaeval_tasks.models.providers import address
 from vaeval_tasks.models.speech_in import chunks, earlier, pcm, plain_system, question
+from vaeval_tasks.models.transport.aws_credentials import aws_credentials
 from vaeval_tasks.models.transport.bedrock_stream import BedrockStream, StreamError
 from vaeval_tasks.models.transport.record import audio_stub, hide
 from vaeval_tasks.models.transport.sigv4 import Credentials
@@ -61,11 +63,11 @@ class NovaSonic:
         timeouts = Timeouts.of(config)
 
         async def talk(answer: Answer) -> None:
-            region = config.connection.get("region", "us-east-1")
-            url = address(config).format(region=region)
+            credentials = await asyncio.to_thread(aws_credentials, config)
+            url = address(config).format(region=credentials.region)
             answer.request = {"url": url, "model": config.params["model"], "events": opening}
             answer.request["audio"] = {**form, **audio_stub(speech)}
-            stream = await self._open(url, region, config, timeouts)
+            stream = await self._open(url, credentials, config, timeouts)
             try:
                 await self._converse(stream, answer, opening, speech, rate, timeouts, config, url)
             finally:
@@ -78,15 +80,7 @@ class NovaSonic:
     async def close(self) -> None:
         """Nothing stays open between turns."""
 
-    async def _open(self, url: str, region: str, config: ModelConfig, timeouts: Timeouts) -> BedrockStream:
-        from os import environ
-
-        credentials = Credentials(
-            secret("AWS_ACCESS_KEY_ID", config),
-            secret("AWS_SECRET_ACCESS_KEY", config),
-            environ.get("AWS_SESSION_TOKEN", ""),
-            region,
-        )
+    async def _open(self, url: str, credentials: Credentials, config: ModelConfig, timeouts: Timeouts) -> BedrockStream:
         stream = BedrockStream(url, config.params["model"], credentials)
         try:
             async with self._clock.timeout(timeouts.connect):

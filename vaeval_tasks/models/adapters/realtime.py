@@ -18,9 +18,10 @@ from vaeval_tasks.models.adapters.realtime_events import RealtimeReader, event_t
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.fate import TurnError, failure, settings_refused
 from vaeval_tasks.models.protocol import Conversation, Reply, Turn, TurnRole
-from vaeval_tasks.models.providers import address, secret
+from vaeval_tasks.models.providers import address
 from vaeval_tasks.models.speech_in import Speech, earlier, image_url, pcm, question, speech, speech_pace
 from vaeval_tasks.models.transport.edge import fit, keeping
+from vaeval_tasks.models.transport.endpoint import endpoint, request_headers
 from vaeval_tasks.models.transport.record import audio_stub, hide, message
 from vaeval_tasks.models.transport.websocket import ClosedError, Socket, connect
 from vaeval_tasks.models.turn import Answer, Timeouts, alongside, run_turn
@@ -79,14 +80,14 @@ class Realtime(ABC):
         timeouts = Timeouts.of(config)
 
         async def talk(answer: Answer) -> None:
-            url = f"{_websocket(address(config))}/realtime?model={config.params['model']}"
+            url = endpoint(config, "/realtime", socket=True, query={"model": config.params["model"]})
             answer.request = {
                 "url": url,
                 "session": session,
                 "items": [_shown_item(item) for item in items],
                 "audio": {**sound.stub, **formats["input"]["format"]},
             }
-            headers = {"Authorization": f"Bearer {secret(self.key, config)}"}
+            headers = request_headers(config, "Authorization", self.key, "Bearer {}")
             async with connect(url, headers, config=config, answer=answer, timeouts=timeouts) as socket:
                 await self._configure(socket, answer, session, config)
                 await alongside(
@@ -162,10 +163,6 @@ def _shown_part(part: dict[str, Any]) -> dict[str, Any]:
     if part["type"] == "input_image":
         return {**part, "image_url": audio_stub(part["image_url"].encode())}
     return part
-
-
-def _websocket(url: str) -> str:
-    return "ws" + url.removeprefix("http") if url.startswith("http") else url
 
 
 def _append(audio: Any) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from vaeval_tasks.models.transport.eventstream import (
     encode_headers,
 )
 from vaeval_tasks.models.transport.sigv4 import Credentials
+from vaeval_tasks.models.transport.tunnel import open_secure
 from vaeval_tasks.services.http.meaning import HttpMeaning, HttpOutcome, json_body, of_error, of_response
 
 if TYPE_CHECKING:
@@ -92,9 +93,7 @@ class BedrockStream:
         import h2.connection
 
         host, port = self._url.hostname or "", self._url.port or 443
-        self._reader, self._writer = await asyncio.open_connection(
-            host, port, ssl=_trust(environ.get("SSL_CERT_FILE", "")), server_hostname=host
-        )
+        self._reader, self._writer = await open_secure(host, port, _trust(environ.get("SSL_CERT_FILE", "")))
         if self._writer.get_extra_info("ssl_object").selected_alpn_protocol() != "h2":
             self._writer.close()
             raise StreamError(
