@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import json
+import shutil
 import threading
 import time
 from dataclasses import replace
@@ -12,9 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vaeval_tasks.errors import InputError, MissingWeightsError, UnknownNameError
+from vaeval_tasks.errors import InputError, MissingWeightsError, ServiceError, UnknownNameError
 from vaeval_tasks.models.local.batching import Batcher
 from vaeval_tasks.models.local.omni_model import OUTPUT_RATE, OmniModel
+from vaeval_tasks.models.local.omni_options import omni_options
 from vaeval_tasks.models.local.omni_processor import AudioOnlyProcessor, OmniInput, audio_tokens_q3, audio_tokens_q25
 from vaeval_tasks.models.local.qwen_omni import QwenOmni
 from vaeval_tasks.models.protocol import Conversation, Turn
@@ -66,12 +69,9 @@ def test_speech_in_text_and_speech_out(kind, checkpoints, loaded, ask, short_pro
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_talker_that_says_nothing_leaves_the_words(kind, checkpoints, loaded, ask, short_prompt, monkeypatch):
     """The talker may end before its first code, which transformers does not survive."""
-    generate = loaded[kind]._model.generate
 
     def mute(*args, **options):
-        if options.get("generation_mode") != "text":
-            raise RuntimeError("stack expects a non-empty TensorList")
-        return generate(*args, **options)
+        raise RuntimeError("stack expects a non-empty TensorList")
 
     monkeypatch.setattr(OmniModel, "load", lambda *a, **k: loaded[kind])
     config = omni(checkpoints[kind], kind, batch_size=2)
@@ -81,7 +81,7 @@ def test_a_talker_that_says_nothing_leaves_the_words(kind, checkpoints, loaded, 
     assert (reply.status, reply.audio) == (ResponseStatus.empty, None)
     assert reply.text == spoken.text
     item = OmniInput(messages=[{"role": "user", "content": [{"type": "audio"}]}], audio=(np.zeros(3200, np.float32),))
-    assert [o.audio for o in loaded[kind].respond([item, item], "Ethan", SHORT)] == [None, None]
+    assert [o.audio for o in loaded[kind].respond([item, item], "Ethan", omni_options(SHORT))] == [None, None]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -232,10 +232,156 @@ def test_on_a_gpu_bf16_gives_finite_speech_at_batch_1_and_4(kind, checkpoints, p
     item = OmniInput(messages=messages, audio=(clip,))
     rates = {}
     for size in (1, 4):
-        model.respond([item] * size, "Ethan", SHORT)
+        model.respond([item] * size, "Ethan", omni_options(SHORT))
         began = time.perf_counter()
-        outputs = model.respond([item] * size, "Ethan", SHORT)
+        outputs = model.respond([item] * size, "Ethan", omni_options(SHORT))
         rates[size] = size / (time.perf_counter() - began)
         assert all(np.isfinite(o.audio.samples).all() and len(o.audio.samples) for o in outputs)
     with capsys.disabled():
         print(f"\n{kind}: batch 4 answers {rates[4] / rates[1]:.2f} times as fast as batch 1")
+
+
+@pytest.fixture(scope="session")
+def mute(checkpoints, tmp_path_factory) -> dict[str, Path]:
+    """The same checkpoints without their talkers, as the Thinking models are published."""
+    import torch
+    import transformers
+
+    found = {}
+    for kind, path in checkpoints.items():
+        folder = found[kind] = tmp_path_factory.mktemp(f"mute-{kind}")
+        shutil.copytree(path, folder, dirs_exist_ok=True)
+        config = transformers.AutoConfig.from_pretrained(folder)
+        config.enable_audio_output = False
+        name = {"q3": "Qwen3OmniMoeForConditionalGeneration", "q25": "Qwen2_5OmniForConditionalGeneration"}[kind]
+        torch.manual_seed(1)
+        for old in folder.glob("*.safetensors*"):
+            old.unlink()
+        getattr(transformers, name)(config).save_pretrained(folder)
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_checkpoint_without_a_talker_answers_in_words_and_says_so(kind, mute, ask, short_prompt):
+    reply = ask(QwenOmni(), omni(mute[kind], kind), short_prompt)
+    assert (reply.status, reply.audio) == (ResponseStatus.empty, None)
+    assert "the checkpoint has no talker: it answers in words only" in reply.error
+    assert reply.text == ask(QwenOmni(), omni(mute[kind], kind), short_prompt).text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_words_alone_may_be_asked_for_and_are_those_that_are_spoken(
+    kind, checkpoints, loaded, ask, short_prompt, monkeypatch
+):
+    monkeypatch.setattr(OmniModel, "load", lambda *a, **k: loaded[kind])
+    spoken = ask(QwenOmni(), omni(checkpoints[kind], kind), short_prompt)
+    config = omni(checkpoints[kind], kind)
+    config.params["generate"]["return_audio"] = False
+    written = ask(QwenOmni(), config, short_prompt)
+    assert (written.audio, written.text) == (None, spoken.text)
+    assert "return_audio is false" in written.error
+
+
+def test_the_sentence_of_the_model_card_begins_every_system_turn(checkpoints, loaded, ask, short_prompt, monkeypatch):
+    monkeypatch.setattr(OmniModel, "load", lambda *a, **k: loaded["q25"])
+    config = omni(checkpoints["q25"], "q25")
+    first, second = ask(QwenOmni(), config, short_prompt).request["messages"][0]["content"]
+    assert first["text"].startswith("You are Qwen, a virtual human developed by the Qwen Team, Alibaba Group, capable")
+    assert second["text"] == "You are a helpful voice assistant."
+    plain = ask(QwenOmni(), replace(config, system_prompt=""), short_prompt).request["messages"][0]
+    assert (plain["role"], [part["text"] for part in plain["content"]]) == ("system", [first["text"]])
+    monkeypatch.setattr(OmniModel, "load", lambda *a, **k: loaded["q3"])
+    bare = ask(QwenOmni(), replace(omni(checkpoints["q3"], "q3"), system_prompt=""), short_prompt)
+    assert [m["role"] for m in bare.request["messages"]] == ["user"], "Qwen3-Omni asks for none"
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"max_new_tokens": 5}, {"thinker_max_new_tokens": 5}),
+        ({"temperature": 0.7}, {"thinker_temperature": 0.7, "thinker_do_sample": True}),
+        ({"temperature": 0}, {"thinker_do_sample": False}),
+        ({"temperature": 0.5, "do_sample": False}, {"thinker_temperature": 0.5, "thinker_do_sample": False}),
+        ({"talker_temperature": 0.5, "token2wav_num_steps": 4}, {"talker_temperature": 0.5, "token2wav_num_steps": 4}),
+    ],
+)  # fmt: skip
+def test_options_as_users_of_other_models_write_them(given, expected):
+    assert omni_options(given).arguments == expected
+    assert omni_options(given).speaks
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (
+            {"taker_max_new_tokens": 5},
+            "Did you mean 'talker_max_new_tokens'",
+        ),
+        ({"thinker_max_tokens": 5}, "Did you mean 'thinker_max_new_tokens'"),
+        ({"return_audio": "no"}, "return_audio must be true or false, not 'no'"),
+        ({"max_new_tokens": 5, "thinker_max_new_tokens": 6}, "keep one"),
+    ],
+)
+def test_an_option_that_cannot_be_stops_the_configuration(
+    given, why, checkpoints, loaded, ask, short_prompt, monkeypatch
+):
+    monkeypatch.setattr(OmniModel, "load", lambda *a, **k: loaded["q3"])
+    config = omni(checkpoints["q3"], "q3")
+    config.params["generate"] = given
+    with pytest.raises(ServiceError, match=why):
+        ask(QwenOmni(), config, short_prompt)
+
+
+@pytest.mark.parametrize("size", ["auto", 0, 2.5, True])
+def test_a_batch_size_that_cannot_be_is_one_line(size, checkpoints, loaded, ask, short_prompt, monkeypatch):
+    monkeypatch.setattr(OmniModel, "load", lambda *a, **k: loaded["q3"])
+    with pytest.raises(ServiceError, match="batch_size must be a whole number from 1"):
+        ask(QwenOmni(), omni(checkpoints["q3"], "q3", batch_size=size), short_prompt)
+
+
+def test_placement_and_precision_reach_the_loader(checkpoints, monkeypatch):
+    import transformers
+
+    seen = {}
+    name = "Qwen3OmniMoeForConditionalGeneration"
+    real = getattr(transformers, name).from_pretrained
+    monkeypatch.setattr(
+        getattr(transformers, name), "from_pretrained", lambda path, **k: seen.update(k) or real(path, **k)
+    )
+    OmniModel.load(str(checkpoints["q3"]), device_map="cpu", dtype="float32", attn_implementation="eager")
+    assert (seen["device_map"], seen["dtype"], seen["attn_implementation"]) == ("cpu", "float32", "eager")
+    with pytest.raises(InputError, match="give device or device_map, not both"):
+        OmniModel.load(str(checkpoints["q3"]), device_map="auto", device="cpu")
+
+
+def test_a_folder_that_needs_its_own_code_is_one_line_and_asks_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr("builtins.input", lambda *_: pytest.fail("it asked at the terminal"))
+    about = {"model_type": "minicpmo", "auto_map": {"AutoConfig": "configuration_minicpm.MiniCPMOConfig"}}
+    (tmp_path / "config.json").write_text(json.dumps(about))
+    (tmp_path / "configuration_minicpm.py").write_text("raise SystemExit('run')")
+    with pytest.raises(MissingWeightsError, match=r"needs code that lies beside its weights.*chat_audio"):
+        OmniModel.load(str(tmp_path))
+
+
+def test_weights_that_are_broken_are_one_line(checkpoints, tmp_path):
+    shutil.copytree(checkpoints["q3"], tmp_path / "broken")
+    next((tmp_path / "broken").glob("*.safetensors")).write_bytes(b"no weights")
+    with pytest.raises(MissingWeightsError, match="the weights cannot be loaded") as raised:
+        OmniModel.load(str(tmp_path / "broken"))
+    assert "\n" not in str(raised.value)
+
+
+def test_a_processor_that_fails_is_not_taken_for_blindness(checkpoints, monkeypatch):
+    """Where torchvision is there, what else goes wrong is an error."""
+    import transformers
+
+    from vaeval_tasks.models.local import omni_model
+
+    monkeypatch.setattr(omni_model, "can_see", lambda: True)
+
+    def broken(*_, **__):
+        raise ValueError("the preprocessor's file is damaged")
+
+    monkeypatch.setattr(transformers.AutoProcessor, "from_pretrained", broken)
+    with pytest.raises(MissingWeightsError, match="its processor cannot be loaded"):
+        OmniModel.load(str(checkpoints["q3"]))

@@ -226,7 +226,9 @@ _ALL = (
         packages=("torch", "transformers", "accelerate"),
         extra="omni",
         params={"model": None, "speaker": None, "revision": None, "generate": None},
-        connection={"batch_size": None, "dtype": None, "attn_implementation": None, "device": None},
+        connection=dict.fromkeys(
+            ("batch_size", "dtype", "attn_implementation", "device", "device_map", "trust_remote_code")
+        ),
         sessions=8,
     ),
     Provider(

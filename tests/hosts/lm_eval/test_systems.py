@@ -75,7 +75,7 @@ def test_tiny_qwen25_speaks(run_here, checkpoints):
     by_task = {r.task: r for r in run.responses()}
     heard = by_task["listening_sound"]
     assert heard.status is ResponseStatus.ok
-    assert heard.seconds > 0.1
+    assert heard.seconds > 0
     import importlib.util
 
     if importlib.util.find_spec("torchvision") is None:

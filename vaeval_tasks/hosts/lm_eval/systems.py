@@ -11,6 +11,7 @@ from typing import Any
 
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.hosts.lm_eval.model import SpeechLM
+from vaeval_tasks.hosts.lm_eval.run_settings import yes
 from vaeval_tasks.models.configs import select
 from vaeval_tasks.models.protocol import SpeechModel
 from vaeval_tasks.models.providers import check_access, create_model, provider
@@ -200,7 +201,12 @@ class OmniLM(SpeechLM):
         attn_implementation: such as ``flash_attention_2``.
         revision: of the Hub.
         device: where Accelerate is not to choose, such as ``cuda:1``.
+        device_map: of Accelerate, such as ``balanced``; ``parallelize=True`` is ``auto``.
+        parallelize: spread the weights over every GPU.
+        trust_remote_code: run code that lies beside the weights; the families here need none.
         generate: further arguments of ``generate`` as JSON, such as ``{"talker_max_new_tokens": 600}``.
+        max_new_tokens: of the words.
+        temperature: of the words; 0 is greedy, the default.
         common: see :class:`~vaeval_tasks.hosts.lm_eval.model.SpeechLM`.
     """
 
@@ -215,14 +221,27 @@ class OmniLM(SpeechLM):
         attn_implementation: str = "",
         revision: str = "",
         device: str | None = None,
+        device_map: str = "",
+        parallelize: bool | str = False,
+        trust_remote_code: bool | str = False,
         generate: str | dict[str, Any] = "",
+        max_new_tokens: int | None = None,
+        temperature: float | None = None,
         **common: Any,
     ) -> None:
-        at_once = int(batch_size) if batch_size and str(batch_size).isdecimal() else 1
+        if not str(batch_size or 1).isdecimal() or int(batch_size or 1) < 1:
+            raise InputError(f"batch_size={batch_size}: nothing finds out by itself what fits; give a whole number")
+        at_once = int(batch_size or 1)
         # cuda:0 is what the harness says when nobody has said anything: then Accelerate places the model
-        chosen = {"device": device} if device and device not in ("cuda", "cuda:0") else {}
+        chosen: dict[str, Any] = {"device": device} if device and device not in ("cuda", "cuda:0") else {}
         attention = {"attn_implementation": attn_implementation} if attn_implementation else {}
-        options = _options(generate)
+        named = {"max_new_tokens": max_new_tokens, "temperature": temperature}
+        options = _options(generate) | {key: value for key, value in named.items() if value is not None}
+        switches = {"parallelize": parallelize, "trust_remote_code": trust_remote_code}
+        if spread := device_map or ("auto" if yes(switches, "parallelize") else ""):
+            chosen["device_map"] = spread
+        if yes(switches, "trust_remote_code"):
+            chosen["trust_remote_code"] = True
         config = ModelConfig(
             model=Path(pretrained).name,
             provider="qwen_omni",

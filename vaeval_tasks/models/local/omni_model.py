@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from vaeval_tasks.audio import Clip
-from vaeval_tasks.errors import MissingDependencyError, MissingWeightsError, ServiceError, UnknownNameError
+from vaeval_tasks.errors import InputError, MissingDependencyError, MissingWeightsError, ServiceError, UnknownNameError
+from vaeval_tasks.models.local.omni_options import OmniOptions
 from vaeval_tasks.models.local.omni_processor import (
     AudioOnlyProcessor,
     OmniInput,
     Processor,
     audio_tokens_q3,
     audio_tokens_q25,
+    can_see,
 )
 
 __all__ = ["OUTPUT_RATE", "OmniModel", "OmniOutput"]
@@ -52,6 +54,8 @@ class _Kind:
     speakers: Callable[[Any], list[str]]
     arguments: Callable[[Any, Any], dict[str, Any]]
     """Arguments of ``generate``, from the model and the tokenizer."""
+    system_prompt: str = ""
+    """With which it was taught to speak; what else a system turn says stands after it."""
 
 
 def _q25_arguments(model: Any, tokenizer: Any) -> dict[str, Any]:
@@ -72,6 +76,9 @@ _KINDS = {
         audio_tokens=audio_tokens_q25,
         speakers=lambda model: list(model.speaker_map),
         arguments=_q25_arguments,
+        # from its model card; transformers warns that speech may not work without it
+        system_prompt="You are Qwen, a virtual human developed by the Qwen Team, Alibaba Group, capable of perceiving "
+        "auditory and visual inputs, as well as generating text and speech.",
     ),
 }
 
@@ -92,6 +99,8 @@ class OmniModel:
         dtype: str = "auto",
         attn_implementation: str | None = None,
         device: str | None = None,
+        device_map: str | dict[str, Any] | None = None,
+        trust_remote_code: bool = False,
     ) -> OmniModel:
         """Load a checkpoint.
 
@@ -101,31 +110,55 @@ class OmniModel:
             dtype: ``auto`` (the checkpoint's), ``float32``, ``bfloat16`` …
             attn_implementation: ``sdpa``, ``flash_attention_2`` …
             device: such as ``cuda:1``; by default where Accelerate places it.
+            device_map: of Accelerate, such as ``auto`` or ``balanced``, instead of a device.
+            trust_remote_code: run code that lies beside the weights; the families here need none.
 
         Raises:
             MissingDependencyError: transformers or Accelerate is missing.
             MissingWeightsError: there is no such checkpoint.
             UnknownNameError: it is not a Qwen-Omni.
+            InputError: both a device and a device map are given.
         """
         try:
             import transformers
 
-            placement = _placement(device)
+            placement = _placement(device, device_map)
         except ImportError:
             raise MissingDependencyError("qwen_omni", "transformers", extra="omni") from None
         try:
-            config = transformers.AutoConfig.from_pretrained(path, revision=revision)
+            config = transformers.AutoConfig.from_pretrained(
+                path, revision=revision, trust_remote_code=trust_remote_code
+            )
         except (OSError, ValueError) as error:
             reason = str(error).splitlines()[0]
+            if "trust_remote_code" in str(error):
+                raise MissingWeightsError(
+                    f"{path}: needs code that lies beside its weights, and is none of {', '.join(_KINDS)}; serve it "
+                    "by an engine and ask it by chat_audio"
+                ) from None
             raise MissingWeightsError(f"{path}: neither a model folder nor a model of the Hub ({reason})") from None
         if config.model_type not in _KINDS:
             raise UnknownNameError("kind of Omni model", config.model_type, _KINDS, where=str(path))
         kind = _KINDS[config.model_type]
         extra = {"attn_implementation": attn_implementation} if attn_implementation else {}
-        model = getattr(transformers, kind.model_class).from_pretrained(
-            path, revision=revision, dtype=dtype, **placement, **extra
-        )
+        try:
+            model = getattr(transformers, kind.model_class).from_pretrained(
+                path, revision=revision, dtype=dtype, **placement, **extra
+            )
+        except Exception as error:  # files that are broken or of another kind fail in as many ways as there are readers
+            reason = " ".join(str(error).split())[:300]
+            raise MissingWeightsError(f"{path}: the weights cannot be loaded ({reason})") from None
         return cls(model.eval(), _processor(path, revision, kind), kind)
+
+    @property
+    def speaks(self) -> bool:
+        """Whether the checkpoint has a talker; without one there are words only."""
+        return bool(getattr(self._model, "has_talker", True))
+
+    @property
+    def system_prompt(self) -> str:
+        """With which the model was taught to speak, empty where with none."""
+        return self._kind.system_prompt
 
     @property
     def sees(self) -> bool:
@@ -138,19 +171,21 @@ class OmniModel:
         Raises:
             UnknownNameError: there is no such voice.
         """
+        if not self.speaks:
+            return ""
         voices = self._kind.speakers(self._model)
         for voice in voices:
             if voice.lower() == name.lower():
                 return voice
         raise UnknownNameError("speaker", name, voices)
 
-    def respond(self, batch: Sequence[OmniInput], speaker: str, options: Mapping[str, Any]) -> list[OmniOutput]:
+    def respond(self, batch: Sequence[OmniInput], speaker: str, options: OmniOptions) -> list[OmniOutput]:
         """Answer a batch.
 
         Args:
             batch: the conversations; the seed of the first seeds the sampling of all.
             speaker: the voice.
-            options: arguments of ``generate`` that replace the defaults.
+            options: what replaces the defaults.
 
         Raises:
             UnknownNameError: there is no such voice.
@@ -160,23 +195,30 @@ class OmniModel:
             **DEFAULTS,
             **self._kind.arguments(self._model, self.processor.tokenizer),
             "speaker": self.speaker(speaker),
-            **options,
+            **options.arguments,
         }
         try:
-            ids, sound = self._generate(batch, arguments)
+            if not (self.speaks and options.speaks):
+                ids, sound = self._words(batch, replace(options, arguments=arguments)), [None] * len(batch)
+            else:
+                ids, sound = self._generate(batch, arguments)
         except RuntimeError as error:
             if _NO_SPEECH not in str(error):
                 raise
             if len(batch) > 1:  # one of them would not speak: the others shall
                 return [output for item in batch for output in self.respond([item], speaker, options)]
-            silent = {key: value for key, value in arguments.items() if key.startswith("thinker_")}
-            ids, sound = self._generate(batch, {**silent, "generation_mode": "text"}), [None]
+            ids, sound = self._words(batch, replace(options, arguments=arguments)), [None]
         texts = self.processor.tokenizer.batch_decode(ids, skip_special_tokens=True)
         clips = sound if isinstance(sound, list) else [sound]
         return [OmniOutput(text=t.strip(), audio=_clip(c)) for t, c in zip(texts, clips, strict=True)]
 
-    def _generate(self, batch: Sequence[OmniInput], arguments: Mapping[str, Any]) -> Any:
-        """Return the new tokens, shape (batch, tokens), and the sound unless the mode is text."""
+    def _words(self, batch: Sequence[OmniInput], options: OmniOptions) -> Any:
+        """Return the new tokens of the thinker alone, shape (batch, tokens)."""
+        end = {"eos_token_id": self.processor.tokenizer.eos_token_id}
+        return self._generate(batch, {**end, **options.of_thinker}, self._model.thinker)
+
+    def _generate(self, batch: Sequence[OmniInput], arguments: Mapping[str, Any], part: Any = None) -> Any:
+        """Return the new tokens, shape (batch, tokens), and of the whole model the sound too."""
         import torch
 
         inputs = self.processor(batch)
@@ -184,7 +226,7 @@ class OmniModel:
         torch.manual_seed(batch[0].seed)
         try:
             with torch.inference_mode():
-                found = self._model.generate(**self._placed(inputs), **arguments)
+                found = (part or self._model).generate(**self._placed(inputs), **arguments)
         except torch.OutOfMemoryError as error:
             raise ServiceError(
                 f"out of memory with {len(batch)} conversations at once; lower batch_size "
@@ -210,10 +252,14 @@ def _clip(sound: Any) -> Clip | None:
     return Clip(samples, OUTPUT_RATE) if len(samples) else None
 
 
-def _placement(device: str | None) -> dict[str, Any]:
+def _placement(device: str | None, device_map: str | dict[str, Any] | None = None) -> dict[str, Any]:
     """Return where the weights go: one process may use every GPU, several processes have one each."""
     from accelerate import PartialState
 
+    if device and device_map:
+        raise InputError("give device or device_map, not both")
+    if device_map:
+        return {"device_map": device_map}
     state = PartialState()
     if device:
         return {"device_map": {"": device}}
@@ -225,12 +271,14 @@ def _placement(device: str | None) -> dict[str, Any]:
 def _processor(path: str, revision: str | None, kind: _Kind) -> Processor | AudioOnlyProcessor:
     import transformers
 
-    try:
-        official = transformers.AutoProcessor.from_pretrained(path, revision=revision)
+    if can_see():
+        try:
+            official = transformers.AutoProcessor.from_pretrained(path, revision=revision)
+        except (ImportError, AttributeError, ValueError, OSError, TypeError) as error:
+            reason = " ".join(str(error).split())[:300]
+            raise MissingWeightsError(f"{path}: its processor cannot be loaded ({reason})") from None
         if hasattr(official, "apply_chat_template") and hasattr(official, "tokenizer"):
             return Processor(official)
-    except (ImportError, AttributeError, ValueError, OSError, TypeError):
-        pass  # without torchvision: AttributeError on a machine with torch, ImportError elsewhere
     return AudioOnlyProcessor(
         transformers.AutoTokenizer.from_pretrained(path, revision=revision),
         transformers.AutoFeatureExtractor.from_pretrained(path, revision=revision),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,15 @@ from numpy.typing import NDArray
 
 from vaeval_tasks.errors import InputError
 
-__all__ = ["INPUT_RATE", "AudioOnlyProcessor", "OmniInput", "Processor", "audio_tokens_q3", "audio_tokens_q25"]
+__all__ = [
+    "INPUT_RATE",
+    "AudioOnlyProcessor",
+    "OmniInput",
+    "Processor",
+    "audio_tokens_q3",
+    "audio_tokens_q25",
+    "can_see",
+]
 
 INPUT_RATE = 16000
 """Hz."""
@@ -31,6 +40,16 @@ class OmniInput:
     """Mono at 16 kHz."""
     images: tuple[Path, ...] = ()
     seed: int = 0
+
+
+@cache
+def can_see() -> bool:
+    """Whether images can be taken: torchvision is there, and goes with the torch that is there."""
+    try:
+        import torchvision  # type: ignore[import-not-found, unused-ignore] # noqa: F401 - a build for another torch fails with a RuntimeError
+    except (ImportError, RuntimeError, OSError):
+        return False
+    return True
 
 
 def audio_tokens_q3(frames: int) -> int:

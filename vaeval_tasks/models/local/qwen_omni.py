@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from vaeval_tasks.audio import read_audio
+from vaeval_tasks.errors import ServiceError, VaevalError
 from vaeval_tasks.models.clock import Clock
 from vaeval_tasks.models.local.batching import Batcher
 from vaeval_tasks.models.local.omni_model import OUTPUT_RATE, OmniModel, OmniOutput
-from vaeval_tasks.models.local.omni_processor import INPUT_RATE, OmniInput
+from vaeval_tasks.models.local.omni_options import OmniOptions, omni_options
+from vaeval_tasks.models.local.omni_processor import INPUT_RATE, OmniInput, can_see
 from vaeval_tasks.models.protocol import Conversation, Reply, TurnRole
 from vaeval_tasks.models.speech_in import clips, plain_system, question
 from vaeval_tasks.models.transport.record import audio_stub
@@ -26,7 +28,7 @@ class _Request:
 
     speaker: str
     item: OmniInput
-    options: dict[str, Any]
+    options: OmniOptions
 
 
 class QwenOmni:
@@ -41,9 +43,7 @@ class QwenOmni:
     @property
     def sees(self) -> bool:
         """Whether images are taken; before a checkpoint is loaded, whether its processor could."""
-        from importlib.util import find_spec
-
-        return self._model.sees if self._model is not None else find_spec("torchvision") is not None
+        return self._model.sees if self._model is not None else can_see()
 
     async def respond(self, conversation: Conversation, config: ModelConfig) -> Reply:
         """Answer the last turn; see :class:`vaeval_tasks.models.protocol.SpeechModel`."""
@@ -53,16 +53,24 @@ class QwenOmni:
             return unsupported(
                 f"{config.config_id}: images need torchvision (pip install 'vaeval[vision]'), and the question has one"
             )
-        item = await _input(conversation, config)
-        options = dict(config.params.get("generate") or {})
+        item = await _input(conversation, config, model.system_prompt)
+        try:
+            options = omni_options(config.params.get("generate") or {})
+        except VaevalError as error:
+            raise ServiceError(f"{config.config_id}: {error}") from None
         speaker = model.speaker(config.params.get("speaker") or config.voice)
 
         async def talk(answer: Answer) -> None:
-            answer.request = {"messages": item.messages, "speaker": speaker, "generate": options, "seed": item.seed}
+            answer.request = {"messages": item.messages, "speaker": speaker, "seed": item.seed}
+            answer.request["generate"] = dict(config.params.get("generate") or {})
             answer.request["audio"] = [audio_stub(clip.tobytes()) for clip in item.audio]
             answer.recorder.asked()
             output = await batcher.submit(_Request(speaker, item, options))
             answer.text = output.text
+            if not model.speaks:
+                answer.add_note("the checkpoint has no talker: it answers in words only")
+            elif not options.speaks:
+                answer.add_note("return_audio is false: words only were asked for")
             if output.audio is not None:
                 answer.final += output.audio.pcm16()
                 answer.begun = True
@@ -86,10 +94,24 @@ class QwenOmni:
                     dtype=about.get("dtype", "auto"),
                     attn_implementation=about.get("attn_implementation"),
                     device=about.get("device"),
+                    device_map=about.get("device_map"),
+                    trust_remote_code=bool(about.get("trust_remote_code", False)),
                 )
                 self._model = model
-                self._batcher = Batcher(lambda batch: _answer(model, batch), int(about.get("batch_size", 1)))
+                self._batcher = Batcher(lambda batch: _answer(model, batch), _at_once(config))
         return self._model, self._batcher
+
+
+def _at_once(config: ModelConfig) -> int:
+    """Return how many requests go through together.
+
+    Raises:
+        ServiceError: it is no whole number from 1; nothing finds out by itself what fits.
+    """
+    given = config.connection.get("batch_size", 1)
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+        raise ServiceError(f"{config.config_id}: batch_size must be a whole number from 1, not {given!r}")
+    return given
 
 
 def _answer(model: OmniModel, batch: list[_Request]) -> list[OmniOutput]:
@@ -105,13 +127,20 @@ def _answer(model: OmniModel, batch: list[_Request]) -> list[OmniOutput]:
     return [found[number] for number in range(len(batch))]
 
 
-async def _input(conversation: Conversation, config: ModelConfig) -> OmniInput:
-    """Return the conversation as messages; a role's voice comes first in the first turn."""
+async def _input(conversation: Conversation, config: ModelConfig, first_of_all: str) -> OmniInput:
+    """Return the conversation as messages; a role's voice comes first in the first turn.
+
+    Args:
+        conversation: what is asked.
+        config: brings the system prompt where the conversation has none.
+        first_of_all: what every system turn begins with, see :attr:`OmniModel.system_prompt`.
+    """
     messages: list[dict[str, Any]] = []
     audio = []
     images = []
-    if system := plain_system(conversation, config.system_prompt):
-        messages.append({"role": "system", "content": [{"type": "text", "text": system}]})
+    given = plain_system(conversation, config.system_prompt)
+    if system := [text for text in (first_of_all, given if given != first_of_all else "") if text]:
+        messages.append({"role": "system", "content": [{"type": "text", "text": text} for text in system]})
     for number, turn in enumerate(conversation.turns):
         content: list[dict[str, Any]] = []
         if number == 0 and conversation.role_audio is not None:
