@@ -85,7 +85,7 @@ def source_options(command: F) -> F:
                 help="Only such prompts (a run: category, level, difficulty, condition) or rows (a file: any column). "
                 "May be repeated: one field, either value; several fields, all of them.",
             ),
-            click.option("--encoding", default="utf-8", show_default=True, help="Of a text file."),
+            click.option("--encoding", default="auto", help="Of a text file. [default: found]"),
             click.option(
                 "--duplicates",
                 type=click.Choice(["error", "last", "keep"]),

@@ -40,16 +40,23 @@ class RaterAgreement(ShownResult):
     """Empty without splits."""
     judges: tuple[JudgeView, ...]
     """Judge models beside people; empty where none rated the run."""
+    notes: tuple[str, ...] = ()
+    """How the ratings were read, where that was found and not told."""
 
     def tables(self) -> list[Table]:
         """Return agreement, split halves and judges as tables."""
         halves = [split_half_table(self.split_half)] if self.split_half else []
-        return [agreement_table(self.rubrics), *halves, *judge_tables(self.judges)]
+        return [agreement_table(self.rubrics, self.notes), *halves, *judge_tables(self.judges)]
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that ``vaeval agree --json`` prints."""
         judges = {table.name: list(table.rows) for table in judge_tables(self.judges)}
-        return {"rows": agreement_rows(self.rubrics), "split_half": split_half_rows(self.split_half), **judges}
+        return {
+            "rows": agreement_rows(self.rubrics),
+            "split_half": split_half_rows(self.split_half),
+            **judges,
+            "notes": list(self.notes),
+        }
 
 
 def agree(
@@ -58,7 +65,7 @@ def agree(
     columns: Columns | None = None,
     scores: Scores | None = None,
     where: Where | None = None,
-    encoding: str = "utf-8",
+    encoding: str = "auto",
     duplicates: str = "error",
     any_rubric: bool = False,
     raters: str | None = None,
@@ -126,4 +133,4 @@ def agree(
             halves = split_halves(ratings, chosen, levels, splits=splits, seed=seed, progress=bar.update)
     judged = read.run is not None and read.run.has("judge_ratings")
     views = judge_views(ratings, load_judged(read), chosen, level, Draws(seed=seed)) if judged else ()
-    return RaterAgreement(rubrics=found, split_half=halves, judges=tuple(views))
+    return RaterAgreement(rubrics=found, split_half=halves, judges=tuple(views), notes=ratings.notes)

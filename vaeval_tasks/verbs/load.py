@@ -92,7 +92,7 @@ def load(
     columns: Columns | None = None,
     scores: Scores | None = None,
     where: Where | None = None,
-    encoding: str = "utf-8",
+    encoding: str = "auto",
     duplicates: str = "error",
     any_rubric: bool = False,
     raters: str | None = None,
@@ -142,7 +142,7 @@ def _kind(source: Source) -> RatingKind:
 
 def _loaded(found: Ratings | MosTable) -> LoadedData:
     raters, prompts = True, True
-    notes = []
+    notes = list(found.notes)
     if isinstance(found, Ratings):
         raters, prompts = found.has_raters, found.has_prompts
         if missing := [what for what, named in (("raters", raters), ("prompts", prompts)) if not named]:

@@ -27,15 +27,23 @@ class OpinionScores(ShownResult):
     pooled: bool
     """Whether ratings were averaged at once; else each sample first."""
     seed: int
+    notes: tuple[str, ...] = ()
+    """How the ratings were read, where that was found and not told."""
 
     def tables(self) -> list[Table]:
         """Return the scores as a table."""
-        return [mos_table(self.summaries)]
+        return [mos_table(self.summaries, self.notes)]
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that ``vaeval mos --json`` prints."""
         averaged = "ratings" if self.pooled else "samples"
-        return {"rows": mos_rows(self.summaries), "by": self.level.value, "averaged": averaged, "seed": self.seed}
+        return {
+            "rows": mos_rows(self.summaries),
+            "by": self.level.value,
+            "averaged": averaged,
+            "seed": self.seed,
+            "notes": list(self.notes),
+        }
 
 
 def mos(
@@ -44,7 +52,7 @@ def mos(
     columns: Columns | None = None,
     scores: Scores | None = None,
     where: Where | None = None,
-    encoding: str = "utf-8",
+    encoding: str = "auto",
     duplicates: str = "error",
     any_rubric: bool = False,
     raters: str | None = None,
@@ -98,4 +106,4 @@ def mos(
     level = wanted or default_level(ratings.data.entities, ratings.configs)
     chosen = pick_rubrics(ratings.data.rubrics, rubrics)
     found = mos_summaries(ratings.at(level), chosen, draws, pooled=pooled)
-    return OpinionScores(level=level, summaries=found, pooled=bool(pooled), seed=draws.seed)
+    return OpinionScores(level=level, summaries=found, pooled=bool(pooled), seed=draws.seed, notes=ratings.notes)

@@ -22,7 +22,7 @@ def rank(
     columns: Columns | None = None,
     scores: Scores | None = None,
     where: Where | None = None,
-    encoding: str = "utf-8",
+    encoding: str = "auto",
     duplicates: str = "error",
     any_rubric: bool = False,
     raters: str | None = None,
@@ -52,7 +52,7 @@ def rank(
         columns: our names to yours.
         scores: words for scores; ``"drop"`` leaves their rows out.
         where: only such prompts (of a run: category, level, difficulty, condition) or rows (else: any column).
-        encoding: of a text file.
+        encoding: of a text file; found where none is named.
         duplicates: what to do with a second rating by one rater of the same thing: ``error``, ``last``, ``keep``.
         any_rubric: take rubric names that are not of the study's twelve.
         raters: ``human``, ``simulated`` or ``judge``, where a run holds several kinds.

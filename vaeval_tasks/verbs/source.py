@@ -54,7 +54,7 @@ def source_of(
     columns: Columns | None = None,
     scores: Scores | None = None,
     where: Where | None = None,
-    encoding: str = "utf-8",
+    encoding: str = "auto",
     duplicates: str = "error",
     any_rubric: bool = False,
     raters: str | None = None,
@@ -66,7 +66,7 @@ def source_of(
         columns: see :data:`Columns`.
         scores: see :data:`Scores`.
         where: see :data:`Where`; of a run: category, level, difficulty, condition; of other data: any column.
-        encoding: of a text file.
+        encoding: of a text file; found where none is named.
         duplicates: ``error``, ``last`` or ``keep``: of a second rating by one rater of the same thing.
         any_rubric: take rubric names that are not of the study's twelve.
         raters: ``human``, ``simulated`` or ``judge``, where a run holds several kinds; they are never mixed.

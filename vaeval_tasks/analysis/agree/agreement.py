@@ -99,8 +99,8 @@ def agreement_rows(found: Sequence[RubricAgreement]) -> list[dict[str, Any]]:
     return [_row(row) for row in found]
 
 
-def agreement_table(found: Sequence[RubricAgreement]) -> Table:
-    """Return table A2."""
+def agreement_table(found: Sequence[RubricAgreement], notes: tuple[str, ...] = ()) -> Table:
+    """Return table A2, with what is to be said of the ratings below it."""
     rows = agreement_rows(found)
     return Table(
         name="A2",
@@ -108,6 +108,7 @@ def agreement_table(found: Sequence[RubricAgreement]) -> Table:
         columns=tuple(rows[0]) if rows else ("rubric",),
         rows=tuple(rows),
         digits={},
+        notes=notes,
     )
 
 

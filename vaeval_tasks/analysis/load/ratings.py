@@ -42,6 +42,8 @@ class Ratings:
     rows_read: int = 0
     rows_kept: int = 0
     """Rows of the source, and those of them that were taken as ratings; 0 where none was read."""
+    notes: tuple[str, ...] = ()
+    """How the source was read, where that was found and not told."""
 
     @property
     def has_raters(self) -> bool:
@@ -71,7 +73,7 @@ class Ratings:
 def _orientation(source: Source, sheet: Sheet, canonical: bool) -> tuple[NDArray[np.int64], str]:
     """Return +1 where ``a`` of the file was shown first, and why that is not known if it is not."""
     if source.has(sheet, "left_is_a"):
-        column = sheet.column(source.name(sheet, "left_is_a"))
+        column = source.column(sheet, "left_is_a")
         if column.values == (None,):
             return np.zeros(sheet.rows, dtype=np.int64), "the file does not keep the side"
         return np.where(flags(column, sheet.path), 1, -1), ""
@@ -82,8 +84,8 @@ def _orientation(source: Source, sheet: Sheet, canonical: bool) -> tuple[NDArray
 
 def unique_rows(
     keep: NDArray[np.int64], columns: list[Names], rule: Duplicates, sheet: Sheet, what: str
-) -> NDArray[np.int64]:
-    """Apply the rule for a second rating of one thing to the kept row numbers.
+) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Apply the rule for a second rating of one thing to the kept row numbers, and say what it did.
 
     Args:
         keep: row numbers, from 0.
@@ -95,19 +97,24 @@ def unique_rows(
     Raises:
         InputError: there is a second one and the rule is ``error``.
     """
-    if rule is Duplicates.keep:
-        return keep
     key = np.zeros(len(keep), dtype=np.int64)
     for column in columns:
         key = key * max(len(column.names), 1) + column.codes[keep]
     order = np.argsort(key, kind="stable")
     again = key[order][1:] == key[order][:-1]
-    if rule is Duplicates.error and again.any():
+    n = int(again.sum())
+    if rule is Duplicates.error and n:
         second = int(order[1:][again].min())
         first = int(np.argmax(key == key[second]))
-        said = f"the same {what} as row {keep[first] + 1}; take the last or keep both with --duplicates"
+        said = (
+            f"the same {what} as row {keep[first] + 1} ({n} of {len(keep)} rows repeat another); "
+            "--duplicates last takes the last of them, --duplicates keep takes all"
+        )
         raise InputError(said, path=sheet.path, row=int(keep[second]) + 1)
-    return np.sort(keep[order[np.append(~again, True)]])
+    repeats = f"{n} of {len(keep)} ratings repeat the {what} of another"
+    if rule is Duplicates.keep:
+        return keep, (f"{repeats}: all are kept",) if n else ()
+    return np.sort(keep[order[np.append(~again, True)]]), (f"{repeats}: the last is taken",) if n else ()
 
 
 def _sides(source: Source, sheet: Sheet, entering: NDArray[np.bool_]) -> tuple[Names, Names]:
@@ -177,17 +184,18 @@ def load_ratings(source: Source, table: str = "ratings") -> Ratings:
     prompt, rater = (
         source.identifiers(sheet, x) if known[x] else constant("all", sheet.rows) for x in ("prompt", "rater")
     )
-    score = scores(sheet.column(source.name(sheet, "score")), sheet.path, -CMOS_MAX, CMOS_MAX, source.words)
+    score = scores(source.column(sheet, "score"), sheet.path, -CMOS_MAX, CMOS_MAX, source.words)
     rubric = source.rubrics(sheet)
-    weight = counts(sheet.column(source.name(sheet, "count")), sheet.path) if counted else np.ones(sheet.rows)
+    weight = counts(source.column(sheet, "count"), sheet.path) if counted else np.ones(sheet.rows)
     entering = source.kept(sheet, prompt if known["prompt"] else None, rater if known["rater"] else None)
     pair = _pairs(source, sheet, entering)
     rows = np.flatnonzero(entering & ~np.isnan(score) & (weight > 0))
     if len(rows) == 0:
         raise InputError("no rating is left", path=sheet.path)
+    repeated: tuple[str, ...] = ()
     if not counted:
         columns = [rater, prompt, pair.low, pair.high, rubric]
-        rows = unique_rows(rows, columns, source.duplicates, sheet, "rater, pair and rubric")
+        rows, repeated = unique_rows(rows, columns, source.duplicates, sheet, "rater, pair and rubric")
     present = np.unique(rubric.codes[rows])
     data = comparisons(
         entities=pair.low.names,
@@ -213,6 +221,7 @@ def load_ratings(source: Source, table: str = "ratings") -> Ratings:
         side_note=pair.side_note,
         rows_read=sheet.rows,
         rows_kept=len(rows),
+        notes=(*sheet.notes, *repeated),
     )
 
 

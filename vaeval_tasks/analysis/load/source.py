@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vaeval_tasks.analysis.load.column_names import likely_column
 from vaeval_tasks.analysis.load.fields import Names, constant, flags, identifiers, rubric_names
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import Condition, ModelConfig, PairKind, Prompt, Rater, RaterKind
-from vaeval_tasks.store.sheets import Sheet, read_sheet
+from vaeval_tasks.store.sheets import Column, Sheet, read_sheet
 from vaeval_tasks.store.tables import from_row
 
 __all__ = ["DEGRADED", "Duplicates", "Source", "configs_of", "prompt_level"]
@@ -79,7 +80,7 @@ class Source:
     """Score words to scores, or to ``drop``."""
     where: tuple[tuple[str, str], ...] = ()
     """(field, value): values of one field are alternatives, fields must all hold."""
-    encoding: str = "utf-8"
+    encoding: str = "auto"
     duplicates: Duplicates = Duplicates.error
     any_rubric: bool = False
     rater_kind: str = ""
@@ -113,6 +114,20 @@ class Source:
     def has(self, sheet: Sheet, ours: str) -> bool:
         """Whether the file has a column of ours."""
         return self.name(sheet, ours) in sheet.names
+
+    def column(self, sheet: Sheet, ours: str) -> Column:
+        """Return a column of ours.
+
+        Raises:
+            InputError: it is missing; the message says what is there, what may be meant, and the option that maps it.
+        """
+        theirs = self.name(sheet, ours)
+        if theirs in sheet.names:
+            return sheet.column(theirs)
+        likely = likely_column(theirs if ours in self.columns else ours, sheet.names)
+        told = f"--columns {ours}={likely}" if likely else f"--columns {ours}=NAME"
+        said = f"the column is missing; there are {', '.join(sheet.names)}; name it with {told}"
+        raise InputError(said, path=sheet.path, field=theirs)
 
     def check_columns(self, known: tuple[str, ...]) -> None:
         """Refuse a renaming of a column we do not have.
@@ -207,7 +222,7 @@ class Source:
         Raises:
             InputError: it is missing or a cell is wrong.
         """
-        return identifiers(sheet.column(self.name(sheet, ours)), sheet.path)
+        return identifiers(self.column(sheet, ours), sheet.path)
 
     def rubrics(self, sheet: Sheet) -> Names:
         """Return the column of rubrics; all ``overall`` where there is none.
@@ -217,4 +232,4 @@ class Source:
         """
         if not self.has(sheet, "rubric"):
             return constant("overall", sheet.rows)
-        return rubric_names(sheet.column(self.name(sheet, "rubric")), sheet.path, any_rubric=self.any_rubric)
+        return rubric_names(self.column(sheet, "rubric"), sheet.path, any_rubric=self.any_rubric)

@@ -38,6 +38,8 @@ class MosTable:
     rows_read: int
     rows_kept: int
     """Rows of the source, and those of them that were taken as ratings."""
+    notes: tuple[str, ...] = ()
+    """How the source was read, where that was found and not told."""
 
     def at(self, level: Level) -> MosRatings:
         """Return the ratings with configurations pooled to models, voices or thinking levels."""
@@ -54,13 +56,13 @@ def load_mos(source: Source) -> MosTable:
     source.check_columns(MOS_COLUMNS)
     sheet = source.sheet("mos")
     prompt, config, rater = (source.identifiers(sheet, name) for name in ("prompt", "config", "rater"))
-    column = sheet.column(source.name(sheet, "score"))
-    score = scores(column, sheet.path, MOS_LEVELS[0], MOS_LEVELS[-1], source.words)
+    score = scores(source.column(sheet, "score"), sheet.path, MOS_LEVELS[0], MOS_LEVELS[-1], source.words)
     rubric = source.rubrics(sheet)
     rows = np.flatnonzero(source.kept(sheet, prompt, rater) & ~np.isnan(score))
     if len(rows) == 0:
         raise InputError("no rating is left", path=sheet.path)
-    rows = unique_rows(rows, [rater, prompt, config, rubric], source.duplicates, sheet, "rater, response and rubric")
+    columns = [rater, prompt, config, rubric]
+    rows, repeated = unique_rows(rows, columns, source.duplicates, sheet, "rater, response and rubric")
     entities = tuple(sorted(config.present(rows)))
     to_entity = np.array([entities.index(n) if n in entities else -1 for n in config.names])
     present = np.unique(rubric.codes[rows])
@@ -82,6 +84,7 @@ def load_mos(source: Source) -> MosTable:
         prompt_info=source.prompts,
         rows_read=sheet.rows,
         rows_kept=len(rows),
+        notes=(*sheet.notes, *repeated),
     )
 
 
@@ -124,8 +127,8 @@ def mos_rows(found: Sequence[MosSummary]) -> list[dict[str, Any]]:
     return [_row(summary) for summary in found]
 
 
-def mos_table(found: Sequence[MosSummary]) -> Table:
-    """Return the summaries as a table."""
+def mos_table(found: Sequence[MosSummary], notes: tuple[str, ...] = ()) -> Table:
+    """Return the summaries as a table, with what is to be said of the ratings below it."""
     rows = mos_rows(found)
     return Table(
         name="mos",
@@ -133,4 +136,5 @@ def mos_table(found: Sequence[MosSummary]) -> Table:
         columns=tuple(rows[0]) if rows else ("rubric", "entity", "mos"),
         rows=tuple(rows),
         digits={"mos": 2, "low": 2, "high": 2, "n_ratings": 0},
+        notes=notes,
     )
