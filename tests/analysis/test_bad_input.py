@@ -153,7 +153,7 @@ def test_bad_counts(ratings_csv: Callable[..., Path], invoke: Any) -> None:
 
 def test_other_files(tmp_path: Path, invoke: Any) -> None:
     refused(invoke("rank", tmp_path / "no.csv"), "no such file")
-    (tmp_path / "r.xlsx").write_bytes(b"PK")
+    (tmp_path / "r.xlsx").write_bytes(b"PK\x03\x04")
     refused(invoke("rank", tmp_path / "r.xlsx"), "r.xlsx", "cannot be read as a workbook")
     (tmp_path / "r.sav").write_bytes(b"$FL2")
     refused(invoke("rank", tmp_path / "r.sav"), ".sav", "use .csv, .tsv, .jsonl, .ndjson, .json, .yaml, .yml, .parquet")

@@ -135,6 +135,18 @@ def test_a_workbook_reads_as_the_csv_of_its_cells(tmp_path: Path, monkeypatch: p
         assert sheet.notes == ("the sheet 's2' is read, not 's3'",)
 
 
+def test_a_file_that_is_called_another_kind_is_read_as_what_it_is(tmp_path: Path) -> None:
+    (tmp_path / "t.xlsx").write_text("id;text\n1;a\n")
+    workbook(tmp_path / "t.xlsx.csv", [["id", "text"], [1, "a"]])
+    for name, told in (
+        ("t.xlsx", "is called .xlsx and holds csv: it is read as that"),
+        ("t.xlsx.csv", "is called .csv and holds xlsx: it is read as that"),
+    ):
+        sheet = read_sheet(tmp_path / name)
+        assert sheet.column("text").values == ("a",)
+        assert sheet.notes == (told,)
+
+
 def test_a_workbook_that_is_empty_or_wider_than_its_header_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is empty"):
         read_sheet(workbook(tmp_path / "t.xlsx", []))
@@ -262,13 +274,14 @@ def test_large_columns_are_codes_without_a_python_object_a_row(tmp_path: Path) -
         ("t.yaml", "- [1]: 2\n", "cannot be read as YAML"),
         ("t.parquet", "PAR1", "cannot be read as parquet"),
         ("t.xlsx", "", "cannot be read as a workbook"),
+        ("t.xlsx", "PK\x03\x04", "cannot be read as a workbook"),
         (
             "t.sav",
             "",
             r"cannot read files that end in '.sav'; use .csv, .tsv, .jsonl, .*\.parquet, \.xlsx, .*with \.gz",
         ),
-        ("t", "", "cannot read a file without an ending; use .csv"),
-        ("t.gz", "", "cannot read files that end in '.gz'; use .csv"),
+        ("t", "", "is empty"),
+        ("t.gz", "x", "cannot be read as gzip"),
         ("t.parquet.gz", "x", "cannot be read as gzip"),
         ("t.csv.gz", "id,text\n", "cannot be read as gzip"),
     ],

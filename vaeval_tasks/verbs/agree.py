@@ -64,8 +64,13 @@ def agree(
     *,
     columns: Columns | None = None,
     scores: Scores | None = None,
+    scale: str = "",
+    bins: int = 0,
     where: Where | None = None,
     encoding: str = "auto",
+    format: str = "",
+    pattern: str = "",
+    key: str | None = None,
     duplicates: str = "error",
     any_rubric: bool = False,
     raters: str | None = None,
@@ -90,8 +95,13 @@ def agree(
         source: as of :func:`vaeval_tasks.verbs.rank.rank`; raters and prompts must be named.
         columns: see there, as for all that follow.
         scores: likewise.
+        scale: likewise.
+        bins: likewise.
         where: likewise.
         encoding: likewise.
+        format: likewise.
+        pattern: likewise.
+        key: likewise.
         duplicates: likewise.
         any_rubric: likewise.
         raters: likewise.
@@ -114,8 +124,13 @@ def agree(
         source,
         columns=columns,
         scores=scores,
+        scale=scale,
+        bins=bins,
         where=where,
         encoding=encoding,
+        format=format,
+        pattern=pattern,
+        key=key,
         duplicates=duplicates,
         any_rubric=any_rubric,
         raters=raters,

@@ -91,8 +91,13 @@ def load(
     kind: RatingKind | str | None = None,
     columns: Columns | None = None,
     scores: Scores | None = None,
+    scale: str = "",
+    bins: int = 0,
     where: Where | None = None,
     encoding: str = "auto",
+    format: str = "",
+    pattern: str = "",
+    key: str | None = None,
     duplicates: str = "error",
     any_rubric: bool = False,
     raters: str | None = None,
@@ -108,8 +113,13 @@ def load(
         kind: ``ratings`` (comparisons) or ``mos``; by default comparisons where there are any.
         columns: see :func:`vaeval_tasks.verbs.rank.rank`, as for all that follow.
         scores: likewise.
+        scale: likewise.
+        bins: likewise.
         where: likewise.
         encoding: likewise.
+        format: likewise.
+        pattern: likewise.
+        key: likewise.
         duplicates: likewise.
         any_rubric: likewise.
         raters: likewise.
@@ -123,8 +133,13 @@ def load(
         source,
         columns=columns,
         scores=scores,
+        scale=scale,
+        bins=bins,
         where=where,
         encoding=encoding,
+        format=format,
+        pattern=pattern,
+        key=key,
         duplicates=duplicates,
         any_rubric=any_rubric,
         raters=raters,
@@ -136,6 +151,8 @@ def _kind(source: Source) -> RatingKind:
     if source.run is not None:
         return RatingKind.mos if source.run.has("mos") and not source.run.has("ratings") else RatingKind.ratings
     sheet = source.sheet("ratings")
+    if (only := source.only_opinions(sheet)) is not None:
+        return RatingKind.mos if only else RatingKind.ratings
     compared = source.has(sheet, "a") or source.has(sheet, "b")
     return RatingKind.mos if source.has(sheet, "config") and not compared else RatingKind.ratings
 

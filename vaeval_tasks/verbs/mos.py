@@ -51,8 +51,13 @@ def mos(
     *,
     columns: Columns | None = None,
     scores: Scores | None = None,
+    scale: str = "",
+    bins: int = 0,
     where: Where | None = None,
     encoding: str = "auto",
+    format: str = "",
+    pattern: str = "",
+    key: str | None = None,
     duplicates: str = "error",
     any_rubric: bool = False,
     raters: str | None = None,
@@ -73,8 +78,13 @@ def mos(
             config, rater, score (1 to 5), and optionally rubric. Messages count its rows from 1, as in a file.
         columns: see :func:`vaeval_tasks.verbs.rank.rank`, as for all that follow.
         scores: likewise.
+        scale: likewise.
+        bins: likewise.
         where: likewise.
         encoding: likewise.
+        format: likewise.
+        pattern: likewise.
+        key: likewise.
         duplicates: likewise.
         any_rubric: likewise.
         raters: likewise.
@@ -96,8 +106,13 @@ def mos(
             source,
             columns=columns,
             scores=scores,
+            scale=scale,
+            bins=bins,
             where=where,
             encoding=encoding,
+            format=format,
+            pattern=pattern,
+            key=key,
             duplicates=duplicates,
             any_rubric=any_rubric,
             raters=raters,

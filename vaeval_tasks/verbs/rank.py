@@ -21,8 +21,13 @@ def rank(
     *,
     columns: Columns | None = None,
     scores: Scores | None = None,
+    scale: str = "",
+    bins: int = 0,
     where: Where | None = None,
     encoding: str = "auto",
+    format: str = "",
+    pattern: str = "",
+    key: str | None = None,
     duplicates: str = "error",
     any_rubric: bool = False,
     raters: str | None = None,
@@ -51,8 +56,14 @@ def rank(
             optionally rubric, count and left_is_a. Messages count its rows from 1, as in a file.
         columns: our names to yours.
         scores: words for scores; ``"drop"`` leaves their rows out.
+        scale: of the scores, ``0..100`` or ``1..5:0.5``; ``100..0``: the low end prefers ``a``. By default -3..3, or
+            found and said.
+        bins: comparisons are put on so many levels (an odd number); 0: on those of their scale.
         where: only such prompts (of a run: category, level, difficulty, condition) or rows (else: any column).
         encoding: of a text file; found where none is named.
+        format: the tool whose export it is; found by the columns where none is named; ``plain``: nobody's.
+        pattern: of an export, a regular expression that takes systems and prompts out of the names of its items.
+        key: of an export that does not name its systems, a table with the columns item, and a, b or config.
         duplicates: what to do with a second rating by one rater of the same thing: ``error``, ``last``, ``keep``.
         any_rubric: take rubric names that are not of the study's twelve.
         raters: ``human``, ``simulated`` or ``judge``, where a run holds several kinds.
@@ -87,8 +98,13 @@ def rank(
             source,
             columns=columns,
             scores=scores,
+            scale=scale,
+            bins=bins,
             where=where,
             encoding=encoding,
+            format=format,
+            pattern=pattern,
+            key=key,
             duplicates=duplicates,
             any_rubric=any_rubric,
             raters=raters,

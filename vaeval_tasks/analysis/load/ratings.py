@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from vaeval_tasks.analysis.load.entities import Level, entity_names
 from vaeval_tasks.analysis.load.fields import Names, constant, counts, flags, scores
+from vaeval_tasks.analysis.load.scale import COMPARED, binned
 from vaeval_tasks.analysis.load.source import Duplicates, Source
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.stats.comparisons import Comparisons, comparisons
-from vaeval_tasks.store.schema import CMOS_MAX, ModelConfig, Prompt, Rater
+from vaeval_tasks.store.schema import ModelConfig, Prompt, Rater
 from vaeval_tasks.store.sheets import Sheet
 
 __all__ = ["COLUMNS", "Ratings", "load_ratings", "pick_rubrics", "restrict", "unique_rows"]
@@ -178,18 +179,18 @@ def load_ratings(source: Source, table: str = "ratings") -> Ratings:
         UnknownNameError: an unknown rubric, or a renaming or filter of an unknown column.
     """
     source.check_columns(COLUMNS)
-    sheet = source.sheet(table)
+    source, sheet = source.opened(table)
     counted = source.has(sheet, "count")
     known = {ours: source.has(sheet, ours) or not counted for ours in ("prompt", "rater")}
     prompt, rater = (
         source.identifiers(sheet, x) if known[x] else constant("all", sheet.rows) for x in ("prompt", "rater")
     )
-    score = scores(source.column(sheet, "score"), sheet.path, -CMOS_MAX, CMOS_MAX, source.words)
+    scored = scores(source.column(sheet, "score"), sheet.path, COMPARED, source.declared, source.words)
     rubric = source.rubrics(sheet)
     weight = counts(source.column(sheet, "count"), sheet.path) if counted else np.ones(sheet.rows)
     entering = source.kept(sheet, prompt if known["prompt"] else None, rater if known["rater"] else None)
     pair = _pairs(source, sheet, entering)
-    rows = np.flatnonzero(entering & ~np.isnan(score) & (weight > 0))
+    rows = np.flatnonzero(entering & ~np.isnan(scored.scores) & (weight > 0))
     if len(rows) == 0:
         raise InputError("no rating is left", path=sheet.path)
     repeated: tuple[str, ...] = ()
@@ -197,6 +198,7 @@ def load_ratings(source: Source, table: str = "ratings") -> Ratings:
         columns = [rater, prompt, pair.low, pair.high, rubric]
         rows, repeated = unique_rows(rows, columns, source.duplicates, sheet, "rater, pair and rubric")
     present = np.unique(rubric.codes[rows])
+    code, reach = binned(scored.scale.codes(scored.scores[rows]), scored.scale.reach, source.bins)
     data = comparisons(
         entities=pair.low.names,
         rubrics=rubric.present(rows),
@@ -205,10 +207,10 @@ def load_ratings(source: Source, table: str = "ratings") -> Ratings:
         b=pair.high.codes[rows],
         rater=rater.codes[rows] if known["rater"] else None,
         prompt=prompt.codes[rows] if known["prompt"] else None,
-        score=(pair.sign * score)[rows].astype(np.int64),
+        score=pair.sign[rows] * code,
         weight=weight[rows],
         side=(pair.sign * pair.side)[rows],
-        scale=CMOS_MAX,
+        scale=reach,
     )
     return Ratings(
         path=source.path,
@@ -221,7 +223,7 @@ def load_ratings(source: Source, table: str = "ratings") -> Ratings:
         side_note=pair.side_note,
         rows_read=sheet.rows,
         rows_kept=len(rows),
-        notes=(*sheet.notes, *repeated),
+        notes=(*sheet.notes, *scored.notes, *repeated),
     )
 
 

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vaeval_tasks.analysis.load.column_names import likely_column
 from vaeval_tasks.analysis.load.fields import Names, constant, flags, identifiers, rubric_names
+from vaeval_tasks.analysis.load.scale import Scale, parse_scale
 from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import Condition, ModelConfig, PairKind, Prompt, Rater, RaterKind
 from vaeval_tasks.store.sheets import Column, Sheet, read_sheet
 from vaeval_tasks.store.tables import from_row
 
-__all__ = ["DEGRADED", "Duplicates", "Source", "configs_of", "prompt_level"]
+if TYPE_CHECKING:
+    from vaeval_tasks.analysis.load.exports import Export, Hints
+
+__all__ = ["DEGRADED", "PLAIN", "Duplicates", "Source", "configs_of", "prompt_level"]
 
 DEGRADED = "Degraded"
+PLAIN = "plain"
+"""The format of a file in our own columns."""
 _ALIASES = {"prompt": "prompt_id", "rater": "rater_id", "config": "config_id"}
 
 
@@ -32,6 +39,18 @@ class Duplicates(StrEnum):
     error = "error"
     last = "last"
     keep = "keep"
+
+
+def _key(path: Path) -> dict[str, dict[str, Any]]:
+    """Return what a key tells of every item.
+
+    Raises:
+        InputError: it cannot be read, or has no column item.
+    """
+    sheet = read_sheet(path, "auto")
+    if "item" not in sheet.names:
+        raise InputError(f"a key has a column item; there are {', '.join(sheet.names)}", path=path, field="item")
+    return {row.text("item"): dict(row.cells) for row in sheet.records(sheet.names, required=("item",))}
 
 
 def prompt_level(prompt: Prompt) -> str:
@@ -81,10 +100,25 @@ class Source:
     where: tuple[tuple[str, str], ...] = ()
     """(field, value): values of one field are alternatives, fields must all hold."""
     encoding: str = "auto"
+    format: str = ""
+    """The tool whose export it is; empty: found by the columns; ``plain``: nobody's."""
+    pattern: str = ""
+    """Takes parts out of an item's name, see ``exports``."""
+    key: Path | None = None
+    """A table of what an export does not tell of its items."""
+    scale: str = ""
+    """Of the scores, as ``--scale`` takes it; empty: found."""
+    bins: int = 0
+    """Comparisons are put on so many levels; 0: on those of their scale."""
     duplicates: Duplicates = Duplicates.error
     any_rubric: bool = False
     rater_kind: str = ""
     """``human``, ``simulated`` or ``judge``; empty: the only kind there is."""
+
+    @cached_property
+    def declared(self) -> Scale | None:
+        """The scale of the scores as it was named; of a run the usual one."""
+        return parse_scale(self.scale) if self.scale else None
 
     @cached_property
     def run(self) -> RunDir | None:
@@ -104,6 +138,65 @@ class Source:
         if not self.run.has(table):
             raise InputError(f"the run has no {table}; it has no file {table}.parquet", path=self.path)
         return read_sheet(self.run.path(table))
+
+    def opened(self, table: str) -> tuple[Source, Sheet]:
+        """Read the plain file, or a table of the run, and an export of another tool in our terms.
+
+        Returns:
+            How what was read is to be taken, and the rows. What was found and not told is in the sheet's notes.
+
+        Raises:
+            InputError: it is missing or cannot be read.
+            UnknownNameError: there is no such format.
+        """
+        sheet = self.sheet(table)
+        if self.run is not None or table not in ("ratings", "mos"):
+            return self, sheet
+        export = self._export(sheet, opinions=table == "mos")
+        if export is None:
+            return self, sheet
+        if export.opinions is not None and export.opinions != (table == "mos"):
+            what = (
+                "opinion scores of single responses; use vaeval mos"
+                if export.opinions
+                else "comparisons; use vaeval rank"
+            )
+            raise InputError(f"an export of {export.label} holds {what}", path=sheet.path)
+        reading = export.read(sheet, self._hints(opinions=table == "mos"))
+        found = replace(
+            self,
+            columns={**reading.columns, **self.columns},
+            words={**reading.words, **self.words},
+            scale=self.scale or reading.scale,
+            any_rubric=True,
+        )
+        said = "; ".join((f"read as an export of {export.label}", *reading.notes))
+        return found, Sheet(reading.sheet.path, reading.sheet.table, (*reading.sheet.notes, said))
+
+    def only_opinions(self, sheet: Sheet) -> bool | None:
+        """Return whether a file is an export of opinions only, or of comparisons only; None where it may be either."""
+        export = self._export(sheet, opinions=False)
+        return None if export is None else export.opinions
+
+    def _export(self, sheet: Sheet, *, opinions: bool) -> Export | None:
+        """Return the export that a file is, as named or found; None for a file in our own terms."""
+        from vaeval_tasks.analysis.load import exports  # here: a run and our own columns need none
+
+        if self.format and self.format != PLAIN:
+            return exports.named_export(self.format)
+        ours = ("config",) if opinions else ("a", "b")
+        if self.format == PLAIN or self.columns or all(self.has(sheet, name) for name in (*ours, "score")):
+            return None
+        return exports.found_export(sheet)
+
+    def _hints(self, *, opinions: bool) -> Hints:
+        from vaeval_tasks.analysis.load.exports import Hints
+
+        try:
+            pattern = re.compile(self.pattern) if self.pattern else None
+        except re.error as error:
+            raise InputError(f"--pattern is no regular expression ({error}): {self.pattern}") from None
+        return Hints(opinions=opinions, pattern=pattern, key=_key(self.key) if self.key else {})
 
     def name(self, sheet: Sheet, ours: str) -> str:
         """Return what the file calls a column: as renamed, as is, or as in our own tables."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ _MAGIC = {b"PAR1": ".parquet", b"PK\x03\x04": ".xlsx", b"\xd0\xcf\x11\xe0": ".xl
 
 
 def read_sheet(path: str | Path, encoding: str | None = None, *, may_be_empty: bool = False) -> Sheet:
-    """Read a file by its ending, or standard input (``-``) by its content.
+    """Read a file by its ending; one without an ending, or standard input (``-``), by its content.
 
     Args:
         path: the file.
@@ -54,6 +55,7 @@ def read_sheet(path: str | Path, encoding: str | None = None, *, may_be_empty: b
         InputError: the file is missing, empty, of another kind, or cannot be parsed or decoded.
     """
     path = Path(path)
+    notes: tuple[str, ...] = ()
     name = path.name.lower().removesuffix(".gz")
     if path == STANDARD_INPUT:
         raw, path = file_bytes(path), Path("standard input")
@@ -62,17 +64,22 @@ def read_sheet(path: str | Path, encoding: str | None = None, *, may_be_empty: b
     else:
         kind = Path(name).suffix
         compressed = name != path.name.lower()
-        if path.is_file() and kind not in ENDINGS:
-            told = f"files that end in {kind or path.suffix!r}" if kind or compressed else "a file without an ending"
-            raise InputError(f"cannot read {told}; use {', '.join(ENDINGS)} or these with .gz", path=path)
+        if path.is_file() and kind and kind not in ENDINGS:
+            said = f"cannot read files that end in {kind!r}; use {', '.join(ENDINGS)} or these with .gz"
+            raise InputError(said, path=path)
         raw = unpacked(file_bytes(path), path) if compressed and path.is_file() else file_bytes(path)
+        found = _kind_of(raw)
+        if kind and raw and (kind in _BINARY) != (found in _BINARY):  # a CSV that somebody called xlsx, or the reverse
+            notes = (f"is called {kind} and holds {found[1:]}: it is read as that",)
+            kind = found
+        kind = kind or found
     if kind in _BINARY:
         sheet = Sheet(path, *_BINARY[kind](raw, path))
     else:
         sheet = _of_text(*decoded(raw, path, encoding, headers=1 if kind in _HEADED else 0), path, kind)
     if not (sheet.rows or may_be_empty):
         raise InputError("there are no rows", path=path)
-    return sheet
+    return replace(sheet, notes=(*notes, *sheet.notes)) if notes else sheet
 
 
 def pasted_sheet(text: str) -> Sheet:
