@@ -125,6 +125,12 @@ def source_options(command: F) -> F:
                 show_default=True,
                 help="A second rating by one rater of the same thing.",
             ),
+            click.option(
+                "--rubrics",
+                "rubrics_file",
+                type=click.Path(path_type=Path, dir_okay=False),
+                help="Questions of your own: YAML, a list of key and optionally label, text, group.",
+            ),
             click.option("--any-rubric", is_flag=True, help="Take rubric names that are not of the study's twelve."),
             click.option(
                 "--raters",

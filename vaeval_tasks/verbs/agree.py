@@ -73,6 +73,7 @@ def agree(
     key: str | None = None,
     duplicates: str = "error",
     any_rubric: bool = False,
+    rubrics_file: str | None = None,
     raters: str | None = None,
     rubric: str | Iterable[str] | None = None,
     orientation: Orientation | str = Orientation.mirrored,
@@ -104,6 +105,7 @@ def agree(
         key: likewise.
         duplicates: likewise.
         any_rubric: likewise.
+        rubrics_file: likewise.
         raters: likewise.
         rubric: likewise.
         orientation: which side's sign a score takes: ``mirrored``, ``presented`` or ``by-id``.
@@ -133,6 +135,7 @@ def agree(
         key=key,
         duplicates=duplicates,
         any_rubric=any_rubric,
+        rubrics_file=rubrics_file,
         raters=raters,
     )
     ratings = load_ratings(read)

@@ -100,6 +100,7 @@ def load(
     key: str | None = None,
     duplicates: str = "error",
     any_rubric: bool = False,
+    rubrics_file: str | None = None,
     raters: str | None = None,
 ) -> LoadedData:
     """Read and check ratings, and say what was found.
@@ -122,6 +123,7 @@ def load(
         key: likewise.
         duplicates: likewise.
         any_rubric: likewise.
+        rubrics_file: likewise.
         raters: likewise.
 
     Raises:
@@ -142,6 +144,7 @@ def load(
         key=key,
         duplicates=duplicates,
         any_rubric=any_rubric,
+        rubrics_file=rubrics_file,
         raters=raters,
     )
     return _loaded(load_mos(read) if (wanted or _kind(read)) is RatingKind.mos else load_ratings(read))

@@ -60,6 +60,7 @@ def mos(
     key: str | None = None,
     duplicates: str = "error",
     any_rubric: bool = False,
+    rubrics_file: str | None = None,
     raters: str | None = None,
     by: Level | str | None = None,
     rubric: str | Iterable[str] | None = None,
@@ -87,6 +88,7 @@ def mos(
         key: likewise.
         duplicates: likewise.
         any_rubric: likewise.
+        rubrics_file: likewise.
         raters: likewise.
         by: likewise.
         rubric: likewise.
@@ -115,6 +117,7 @@ def mos(
             key=key,
             duplicates=duplicates,
             any_rubric=any_rubric,
+            rubrics_file=rubrics_file,
             raters=raters,
         )
     )

@@ -30,6 +30,7 @@ def rank(
     key: str | None = None,
     duplicates: str = "error",
     any_rubric: bool = False,
+    rubrics_file: str | None = None,
     raters: str | None = None,
     by: Level | str | None = None,
     rubric: str | Iterable[str] | None = None,
@@ -66,6 +67,7 @@ def rank(
         key: of an export that does not name its systems, a table with the columns item, and a, b or config.
         duplicates: what to do with a second rating by one rater of the same thing: ``error``, ``last``, ``keep``.
         any_rubric: take rubric names that are not of the study's twelve.
+        rubrics_file: questions of your own: YAML, a list of key and optionally label, text, group.
         raters: ``human``, ``simulated`` or ``judge``, where a run holds several kinds.
         by: ``model``, ``config``, ``voice`` or ``thinking``; by default models where the names tell them.
         rubric: only this one, or these.
@@ -107,6 +109,7 @@ def rank(
             key=key,
             duplicates=duplicates,
             any_rubric=any_rubric,
+            rubrics_file=rubrics_file,
             raters=raters,
         )
     )

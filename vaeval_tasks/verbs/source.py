@@ -62,6 +62,7 @@ def source_of(
     key: str | os.PathLike[str] | None = None,
     duplicates: str = "error",
     any_rubric: bool = False,
+    rubrics_file: str | os.PathLike[str] | None = None,
     raters: str | None = None,
 ) -> Source:
     """Return a source as the analysis takes it.
@@ -79,6 +80,7 @@ def source_of(
         key: of an export that does not name its systems, a table with the columns item, and a, b or config.
         duplicates: ``error``, ``last`` or ``keep``: of a second rating by one rater of the same thing.
         any_rubric: take rubric names that are not of the study's twelve.
+        rubrics_file: questions of one's own: YAML, a list of key and optionally label, text, group.
         raters: ``human``, ``simulated`` or ``judge``, where a run holds several kinds; they are never mixed.
 
     Raises:
@@ -112,5 +114,6 @@ def source_of(
         key=None if key is None else Path(key),
         duplicates=member("duplicates", duplicates, Duplicates),
         any_rubric=bool(any_rubric),
+        rubrics_path=None if rubrics_file is None else Path(rubrics_file),
         rater_kind=rater_kind(raters),
     )

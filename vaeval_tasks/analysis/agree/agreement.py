@@ -10,7 +10,7 @@ from vaeval_tasks.analysis.load.entities import Level
 from vaeval_tasks.analysis.load.ratings import Ratings, restrict
 from vaeval_tasks.analysis.rank.board import rankable
 from vaeval_tasks.analysis.table import Table
-from vaeval_tasks.rubrics import BY_KEY, Family, family_of
+from vaeval_tasks.rubrics import Questions
 from vaeval_tasks.stats import Agreement, Comparisons, Orientation, Progress, SplitHalf, Weights, agreement, split_half
 
 __all__ = [
@@ -46,17 +46,19 @@ class LevelSplitHalf:
 
     level: Level
     half: SplitHalf
+    family: str = ""
+    """The rubric's."""
 
 
-def _groups(rubrics: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
+def _groups(rubrics: Sequence[str], questions: Questions) -> list[tuple[str, tuple[str, ...]]]:
     """Return the rubrics and, before its rubrics, each family that has two or more of them."""
     out: list[tuple[str, tuple[str, ...]]] = []
-    for family in Family:
-        inside = tuple(r for r in rubrics if r in BY_KEY and BY_KEY[r].family is family)
+    for family in questions.families:
+        inside = tuple(r for r in rubrics if questions.family_of(r) == family)
         if len(inside) > 1:
-            out.append((family.value, inside))
+            out.append((family, inside))
         out += [(r, (r,)) for r in inside]
-    return out + [(r, (r,)) for r in rubrics if r not in BY_KEY]
+    return out + [(r, (r,)) for r in rubrics if not questions.family_of(r)]
 
 
 def _row(row: RubricAgreement) -> dict[str, Any]:
@@ -90,7 +92,7 @@ def agreements(
     data = ratings.data
     return tuple(
         RubricAgreement(name=name, found=agreement(data, inside, orientation=orientation, weights=weights))
-        for name, inside in _groups(rubrics)
+        for name, inside in _groups(rubrics, ratings.questions)
     )
 
 
@@ -115,7 +117,7 @@ def agreement_table(found: Sequence[RubricAgreement], notes: tuple[str, ...] = (
 def _split_row(row: LevelSplitHalf) -> dict[str, Any]:
     found = row.half
     return {
-        "family": family_of(found.rubric),
+        "family": row.family,
         "rubric": found.rubric,
         "by": row.level.value,
         "rho": found.mean,
@@ -177,7 +179,10 @@ def split_halves(
         for one in able.unranked:
             data = restrict(ratings.at(level), [one.rubric])
             found[one.rubric] = _unranked(data, one.rubric, splits, one.note)
-        out += [LevelSplitHalf(level=level, half=found[rubric]) for rubric in rubrics]
+        out += [
+            LevelSplitHalf(level=level, half=found[rubric], family=ratings.questions.family_of(rubric))
+            for rubric in rubrics
+        ]
     return tuple(out)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from vaeval_tasks.analysis.load.scale import Scale, found_scale
 from vaeval_tasks.errors import InputError, UnknownNameError
-from vaeval_tasks.rubrics import BY_KEY, KEYS
+from vaeval_tasks.rubrics import STUDY, Questions
 from vaeval_tasks.store.sheets import Column, flag, real
 
 __all__ = ["DROP", "Names", "Scored", "constant", "counts", "flags", "identifiers", "rubric_names", "scores"]
@@ -177,25 +177,27 @@ def flags(column: Column, path: Path) -> NDArray[np.bool_]:
     return np.array(_each(column, path, flag), dtype=bool)[column.codes]
 
 
-def rubric_names(column: Column, path: Path, *, any_rubric: bool) -> Names:
-    """Return a column of rubric keys, ordered as in ``rubrics.KEYS``; a rubric's label is taken too.
+def rubric_names(column: Column, path: Path, *, any_rubric: bool, questions: Questions = STUDY) -> Names:
+    """Return a column of rubric keys, ordered as the questions are; a rubric's label is taken too.
 
     Args:
         column: the column.
         path: the file, for messages.
         any_rubric: take other names as they are.
+        questions: which there are.
 
     Raises:
         InputError: a cell is blank.
-        UnknownNameError: a name is none of the 12 keys and labels.
+        UnknownNameError: a name is none of the keys and labels.
     """
     named = identifiers(column, path)
-    by_label = {r.label.lower(): r.key for r in BY_KEY.values()}
-    keys = [name if name in BY_KEY else by_label.get(name.lower(), name) for name in named.names]
-    for code, key in enumerate(keys):
-        if key not in BY_KEY and not any_rubric:
+    known = [questions.get(name) for name in named.names]
+    keys = [name if one is None else one.key for name, one in zip(named.names, known, strict=True)]
+    for code, one in enumerate(known):
+        if one is None and not any_rubric:
             row = int(np.argmax(named.codes == code)) + 1
             where = f"{path}, row {row}, field {column.name!r}"
-            raise UnknownNameError("rubric", key, KEYS, where=f"{where} (--any-rubric takes others)")
-    names = tuple([k for k in KEYS if k in keys] + sorted(set(keys) - set(KEYS)))
+            other = "--any-rubric takes others, --rubrics names your own"
+            raise UnknownNameError("rubric", keys[code], questions.keys, where=f"{where} ({other})")
+    names = tuple([k for k in questions.keys if k in keys] + sorted(set(keys) - set(questions.keys)))
     return Names(names=names, codes=np.array([names.index(k) for k in keys], dtype=np.int64)[named.codes])

@@ -14,6 +14,7 @@ from vaeval_tasks.analysis.load.fields import Names, constant, counts, flags, sc
 from vaeval_tasks.analysis.load.scale import COMPARED, binned
 from vaeval_tasks.analysis.load.source import Duplicates, Source
 from vaeval_tasks.errors import InputError, UnknownNameError
+from vaeval_tasks.rubrics import STUDY, Questions
 from vaeval_tasks.stats.comparisons import Comparisons, comparisons
 from vaeval_tasks.store.schema import ModelConfig, Prompt, Rater
 from vaeval_tasks.store.sheets import Sheet
@@ -45,6 +46,8 @@ class Ratings:
     """Rows of the source, and those of them that were taken as ratings; 0 where none was read."""
     notes: tuple[str, ...] = ()
     """How the source was read, where that was found and not told."""
+    questions: Questions = STUDY
+    """What the rubrics are called, and their groups."""
 
     @property
     def has_raters(self) -> bool:
@@ -224,6 +227,7 @@ def load_ratings(source: Source, table: str = "ratings") -> Ratings:
         rows_read=sheet.rows,
         rows_kept=len(rows),
         notes=(*sheet.notes, *scored.notes, *repeated),
+        questions=source.questions,
     )
 
 

@@ -17,6 +17,7 @@ from vaeval_tasks.analysis.load.column_names import likely_column
 from vaeval_tasks.analysis.load.fields import Names, constant, flags, identifiers, rubric_names
 from vaeval_tasks.analysis.load.scale import Scale, parse_scale
 from vaeval_tasks.errors import InputError, UnknownNameError
+from vaeval_tasks.rubrics import STUDY, Questions
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import Condition, ModelConfig, PairKind, Prompt, Rater, RaterKind
 from vaeval_tasks.store.sheets import Column, Sheet, read_sheet
@@ -112,8 +113,19 @@ class Source:
     """Comparisons are put on so many levels; 0: on those of their scale."""
     duplicates: Duplicates = Duplicates.error
     any_rubric: bool = False
+    rubrics_path: Path | None = None
+    """A table of questions of one's own."""
     rater_kind: str = ""
     """``human``, ``simulated`` or ``judge``; empty: the only kind there is."""
+
+    @cached_property
+    def questions(self) -> Questions:
+        """The questions that the ratings may be of: one's own where they are named, else the study's twelve."""
+        if self.rubrics_path is None:
+            return STUDY
+        from vaeval_tasks.analysis.load.own_questions import read_questions  # here: few bring their own
+
+        return read_questions(self.rubrics_path)
 
     @cached_property
     def declared(self) -> Scale | None:
@@ -168,7 +180,7 @@ class Source:
             columns={**reading.columns, **self.columns},
             words={**reading.words, **self.words},
             scale=self.scale or reading.scale,
-            any_rubric=True,
+            any_rubric=self.any_rubric or self.rubrics_path is None,
         )
         said = "; ".join((f"read as an export of {export.label}", *reading.notes))
         return found, Sheet(reading.sheet.path, reading.sheet.table, (*reading.sheet.notes, said))
@@ -325,4 +337,6 @@ class Source:
         """
         if not self.has(sheet, "rubric"):
             return constant("overall", sheet.rows)
-        return rubric_names(self.column(sheet, "rubric"), sheet.path, any_rubric=self.any_rubric)
+        return rubric_names(
+            self.column(sheet, "rubric"), sheet.path, any_rubric=self.any_rubric, questions=self.questions
+        )
