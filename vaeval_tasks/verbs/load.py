@@ -11,7 +11,6 @@ import numpy as np
 
 from vaeval_tasks.analysis.load.entities import Level, default_level
 from vaeval_tasks.analysis.load.ratings import Ratings, load_ratings
-from vaeval_tasks.analysis.load.source import Source
 from vaeval_tasks.analysis.mos.opinions import MosTable, load_mos
 from vaeval_tasks.analysis.shown import ShownResult
 from vaeval_tasks.analysis.table import Table
@@ -147,17 +146,8 @@ def load(
         rubrics_file=rubrics_file,
         raters=raters,
     )
-    return _loaded(load_mos(read) if (wanted or _kind(read)) is RatingKind.mos else load_ratings(read))
-
-
-def _kind(source: Source) -> RatingKind:
-    if source.run is not None:
-        return RatingKind.mos if source.run.has("mos") and not source.run.has("ratings") else RatingKind.ratings
-    sheet = source.sheet("ratings")
-    if (only := source.only_opinions(sheet)) is not None:
-        return RatingKind.mos if only else RatingKind.ratings
-    compared = source.has(sheet, "a") or source.has(sheet, "b")
-    return RatingKind.mos if source.has(sheet, "config") and not compared else RatingKind.ratings
+    opinions = read.holds_opinions() if wanted is None else wanted is RatingKind.mos
+    return _loaded(load_mos(read) if opinions else load_ratings(read))
 
 
 def _loaded(found: Ratings | MosTable) -> LoadedData:

@@ -11,7 +11,17 @@ from vaeval_tasks.analysis.load.ratings import Ratings, restrict
 from vaeval_tasks.analysis.rank.board import rankable
 from vaeval_tasks.analysis.table import Table
 from vaeval_tasks.rubrics import Questions
-from vaeval_tasks.stats import Agreement, Comparisons, Orientation, Progress, SplitHalf, Weights, agreement, split_half
+from vaeval_tasks.stats import (
+    Agreement,
+    Comparisons,
+    Metric,
+    Orientation,
+    Progress,
+    SplitHalf,
+    Weights,
+    agreement,
+    split_half,
+)
 
 __all__ = [
     "LevelSplitHalf",
@@ -19,6 +29,7 @@ __all__ = [
     "agreement_rows",
     "agreement_table",
     "agreements",
+    "rubric_groups",
     "split_half_rows",
     "split_half_table",
     "split_halves",
@@ -50,7 +61,7 @@ class LevelSplitHalf:
     """The rubric's."""
 
 
-def _groups(rubrics: Sequence[str], questions: Questions) -> list[tuple[str, tuple[str, ...]]]:
+def rubric_groups(rubrics: Sequence[str], questions: Questions) -> list[tuple[str, tuple[str, ...]]]:
     """Return the rubrics and, before its rubrics, each family that has two or more of them."""
     out: list[tuple[str, tuple[str, ...]]] = []
     for family in questions.families:
@@ -83,6 +94,7 @@ def agreements(
     rubrics: Sequence[str],
     *,
     orientation: Orientation = Orientation.mirrored,
+    metric: Metric = Metric.interval,
     weights: Weights = Weights.quadratic,
 ) -> tuple[RubricAgreement, ...]:
     """Return Krippendorff's alpha, ICC(1) and Gwet's AC2 for every rubric and every family of rubrics.
@@ -91,8 +103,10 @@ def agreements(
     """
     data = ratings.data
     return tuple(
-        RubricAgreement(name=name, found=agreement(data, inside, orientation=orientation, weights=weights))
-        for name, inside in _groups(rubrics, ratings.questions)
+        RubricAgreement(
+            name=name, found=agreement(data, inside, orientation=orientation, metric=metric, weights=weights)
+        )
+        for name, inside in rubric_groups(rubrics, ratings.questions)
     )
 
 
@@ -122,6 +136,7 @@ def _split_row(row: LevelSplitHalf) -> dict[str, Any]:
         "by": row.level.value,
         "rho": found.mean,
         "sd": found.sd,
+        "rho_full": found.stepped_up,
         "n_splits": found.n_splits,
         "n_undefined": found.n_undefined,
         "n_entities": found.n_entities,
@@ -200,4 +215,5 @@ def split_half_table(found: Sequence[LevelSplitHalf]) -> Table:
         columns=tuple(rows[0]) if rows else ("rubric",),
         rows=tuple(rows),
         digits={},
+        notes=("rho_full is the reliability of all raters by Spearman and Brown, 2r/(1+r); rho is that of a half",),
     )

@@ -146,10 +146,29 @@ class Source:
         if self.given is not None:
             return self.given
         if self.run is None:
-            return read_sheet(self.path, self.encoding)
+            return self._file
         if not self.run.has(table):
             raise InputError(f"the run has no {table}; it has no file {table}.parquet", path=self.path)
         return read_sheet(self.run.path(table))
+
+    @cached_property
+    def _file(self) -> Sheet:
+        """The plain file, read once: standard input cannot be read again."""
+        return read_sheet(self.path, self.encoding)
+
+    def holds_opinions(self) -> bool:
+        """Whether the source holds opinion scores of single responses and no comparisons.
+
+        Raises:
+            InputError: it is missing or cannot be read.
+        """
+        if self.run is not None:
+            return self.run.has("mos") and not self.run.has("ratings")
+        sheet = self.sheet("ratings")
+        export = self._export(sheet, opinions=False)
+        if export is not None and export.opinions is not None:
+            return export.opinions
+        return self.has(sheet, "config") and not (self.has(sheet, "a") or self.has(sheet, "b"))
 
     def opened(self, table: str) -> tuple[Source, Sheet]:
         """Read the plain file, or a table of the run, and an export of another tool in our terms.
@@ -184,11 +203,6 @@ class Source:
         )
         said = "; ".join((f"read as an export of {export.label}", *reading.notes))
         return found, Sheet(reading.sheet.path, reading.sheet.table, (*reading.sheet.notes, said))
-
-    def only_opinions(self, sheet: Sheet) -> bool | None:
-        """Return whether a file is an export of opinions only, or of comparisons only; None where it may be either."""
-        export = self._export(sheet, opinions=False)
-        return None if export is None else export.opinions
 
     def _export(self, sheet: Sheet, *, opinions: bool) -> Export | None:
         """Return the export that a file is, as named or found; None for a file in our own terms."""

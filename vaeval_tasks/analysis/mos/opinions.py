@@ -16,6 +16,7 @@ from vaeval_tasks.analysis.load.scale import RATED
 from vaeval_tasks.analysis.load.source import Source
 from vaeval_tasks.analysis.table import Table
 from vaeval_tasks.errors import InputError
+from vaeval_tasks.rubrics import STUDY, Questions
 from vaeval_tasks.stats import Draws, MosRatings, MosSummary, mos, mos_ratings
 from vaeval_tasks.store.schema import ModelConfig, Prompt
 
@@ -43,6 +44,8 @@ class MosTable:
     """Rows of the source, and those of them that were taken as ratings."""
     notes: tuple[str, ...] = ()
     """How the source was read, where that was found and not told."""
+    questions: Questions = STUDY
+    """What the rubrics are called, and their groups."""
 
     def at(self, level: Level) -> MosRatings:
         """Return the ratings with configurations pooled to models, voices or thinking levels."""
@@ -89,6 +92,7 @@ def load_mos(source: Source) -> MosTable:
         rows_read=sheet.rows,
         rows_kept=len(rows),
         notes=(*sheet.notes, *scored.notes, *repeated),
+        questions=source.questions,
     )
 
 
