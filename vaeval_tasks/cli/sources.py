@@ -113,6 +113,13 @@ def source_options(command: F) -> F:
                 "(?P<config>…), (?P<a>…), (?P<b>…), (?P<prompt>…).",
             ),
             click.option(
+                "--wide",
+                default="",
+                metavar="REGEX",
+                help="Columns that are called so hold ratings, a column a question; named groups say of what, such as "
+                "(?P<rubric>…), (?P<config>…), (?P<prompt>…).",
+            ),
+            click.option(
                 "--key",
                 type=click.Path(path_type=Path, dir_okay=False),
                 help="Of an export that does not name its systems: a table with the columns item, and a, b or config.",

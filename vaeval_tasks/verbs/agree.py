@@ -73,6 +73,7 @@ def agree(
     format: str = "",
     pattern: str = "",
     key: str | None = None,
+    wide: str = "",
     duplicates: str = "error",
     any_rubric: bool = False,
     rubrics_file: str | None = None,
@@ -107,6 +108,7 @@ def agree(
         format: likewise.
         pattern: likewise.
         key: likewise.
+        wide: likewise.
         duplicates: likewise.
         any_rubric: likewise.
         rubrics_file: likewise.
@@ -139,6 +141,7 @@ def agree(
         format=format,
         pattern=pattern,
         key=key,
+        wide=wide,
         duplicates=duplicates,
         any_rubric=any_rubric,
         rubrics_file=rubrics_file,

@@ -97,6 +97,7 @@ def load(
     format: str = "",
     pattern: str = "",
     key: str | None = None,
+    wide: str = "",
     duplicates: str = "error",
     any_rubric: bool = False,
     rubrics_file: str | None = None,
@@ -120,6 +121,7 @@ def load(
         format: likewise.
         pattern: likewise.
         key: likewise.
+        wide: likewise.
         duplicates: likewise.
         any_rubric: likewise.
         rubrics_file: likewise.
@@ -141,6 +143,7 @@ def load(
         format=format,
         pattern=pattern,
         key=key,
+        wide=wide,
         duplicates=duplicates,
         any_rubric=any_rubric,
         rubrics_file=rubrics_file,

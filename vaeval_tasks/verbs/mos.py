@@ -58,6 +58,7 @@ def mos(
     format: str = "",
     pattern: str = "",
     key: str | None = None,
+    wide: str = "",
     duplicates: str = "error",
     any_rubric: bool = False,
     rubrics_file: str | None = None,
@@ -86,6 +87,7 @@ def mos(
         format: likewise.
         pattern: likewise.
         key: likewise.
+        wide: likewise.
         duplicates: likewise.
         any_rubric: likewise.
         rubrics_file: likewise.
@@ -115,6 +117,7 @@ def mos(
             format=format,
             pattern=pattern,
             key=key,
+            wide=wide,
             duplicates=duplicates,
             any_rubric=any_rubric,
             rubrics_file=rubrics_file,

@@ -28,6 +28,7 @@ def rank(
     format: str = "",
     pattern: str = "",
     key: str | None = None,
+    wide: str = "",
     duplicates: str = "error",
     any_rubric: bool = False,
     rubrics_file: str | None = None,
@@ -65,6 +66,7 @@ def rank(
         format: the tool whose export it is; found by the columns where none is named; ``plain``: nobody's.
         pattern: of an export, a regular expression that takes systems and prompts out of the names of its items.
         key: of an export that does not name its systems, a table with the columns item, and a, b or config.
+        wide: a regular expression; columns that are called so hold ratings, and its named groups say of what.
         duplicates: what to do with a second rating by one rater of the same thing: ``error``, ``last``, ``keep``.
         any_rubric: take rubric names that are not of the study's twelve.
         rubrics_file: questions of your own: YAML, a list of key and optionally label, text, group.
@@ -107,6 +109,7 @@ def rank(
             format=format,
             pattern=pattern,
             key=key,
+            wide=wide,
             duplicates=duplicates,
             any_rubric=any_rubric,
             rubrics_file=rubrics_file,

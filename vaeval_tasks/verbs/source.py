@@ -60,6 +60,7 @@ def source_of(
     format: str = "",
     pattern: str = "",
     key: str | os.PathLike[str] | None = None,
+    wide: str = "",
     duplicates: str = "error",
     any_rubric: bool = False,
     rubrics_file: str | os.PathLike[str] | None = None,
@@ -78,6 +79,7 @@ def source_of(
         format: the tool whose export it is; found by the columns where none is named; ``plain``: nobody's.
         pattern: of an export, a regular expression that takes systems and prompts out of the names of its items.
         key: of an export that does not name its systems, a table with the columns item, and a, b or config.
+        wide: a regular expression; columns that are called so hold ratings, and its named groups say of what.
         duplicates: ``error``, ``last`` or ``keep``: of a second rating by one rater of the same thing.
         any_rubric: take rubric names that are not of the study's twelve.
         rubrics_file: questions of one's own: YAML, a list of key and optionally label, text, group.
@@ -112,6 +114,7 @@ def source_of(
         scale=str(scale),
         bins=whole("bins", bins, 0),
         key=None if key is None else Path(key),
+        wide=str(wide),
         duplicates=member("duplicates", duplicates, Duplicates),
         any_rubric=bool(any_rubric),
         rubrics_path=None if rubrics_file is None else Path(rubrics_file),

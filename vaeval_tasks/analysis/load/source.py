@@ -42,6 +42,18 @@ class Duplicates(StrEnum):
     keep = "keep"
 
 
+def _expression(option: str, text: str) -> re.Pattern[str]:
+    """Return a regular expression.
+
+    Raises:
+        InputError: it is none.
+    """
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise InputError(f"{option} is no regular expression ({error}): {text}") from None
+
+
 def _key(path: Path) -> dict[str, dict[str, Any]]:
     """Return what a key tells of every item.
 
@@ -107,6 +119,8 @@ class Source:
     """Takes parts out of an item's name, see ``exports``."""
     key: Path | None = None
     """A table of what an export does not tell of its items."""
+    wide: str = ""
+    """Headers that match it hold ratings, see ``wide``; empty: a row is a rating."""
     scale: str = ""
     """Of the scores, as ``--scale`` takes it; empty: found."""
     bins: int = 0
@@ -144,7 +158,7 @@ class Source:
             InputError: it is missing or cannot be read.
         """
         if self.given is not None:
-            return self.given
+            return self._long(self.given)
         if self.run is None:
             return self._file
         if not self.run.has(table):
@@ -154,7 +168,15 @@ class Source:
     @cached_property
     def _file(self) -> Sheet:
         """The plain file, read once: standard input cannot be read again."""
-        return read_sheet(self.path, self.encoding)
+        return self._long(read_sheet(self.path, self.encoding))
+
+    def _long(self, sheet: Sheet) -> Sheet:
+        """Return a wide file with a row for every rating; another as it is."""
+        if not self.wide:
+            return sheet
+        from vaeval_tasks.analysis.load.wide import long_rows  # here: few files are wide
+
+        return long_rows(sheet, _expression("--wide", self.wide))
 
     def holds_opinions(self) -> bool:
         """Whether the source holds opinion scores of single responses and no comparisons.
@@ -193,7 +215,11 @@ class Source:
                 else "comparisons; use vaeval rank"
             )
             raise InputError(f"an export of {export.label} holds {what}", path=sheet.path)
-        reading = export.read(sheet, self._hints(opinions=table == "mos"))
+        try:
+            reading = export.read(sheet, self._hints(opinions=table == "mos"))
+        except (AttributeError, IndexError, KeyError, TypeError):  # nested otherwise than the tool nests it
+            said = f"is not as {export.label} writes its exports; --format plain reads it as it stands"
+            raise InputError(said, path=sheet.path) from None
         found = replace(
             self,
             columns={**reading.columns, **self.columns},
@@ -211,17 +237,14 @@ class Source:
         if self.format and self.format != PLAIN:
             return exports.named_export(self.format)
         ours = ("config",) if opinions else ("a", "b")
-        if self.format == PLAIN or self.columns or all(self.has(sheet, name) for name in (*ours, "score")):
+        if self.format == PLAIN or self.columns or self.wide or all(self.has(sheet, name) for name in (*ours, "score")):
             return None
         return exports.found_export(sheet)
 
     def _hints(self, *, opinions: bool) -> Hints:
         from vaeval_tasks.analysis.load.exports import Hints
 
-        try:
-            pattern = re.compile(self.pattern) if self.pattern else None
-        except re.error as error:
-            raise InputError(f"--pattern is no regular expression ({error}): {self.pattern}") from None
+        pattern = _expression("--pattern", self.pattern) if self.pattern else None
         return Hints(opinions=opinions, pattern=pattern, key=_key(self.key) if self.key else {})
 
     def name(self, sheet: Sheet, ours: str) -> str:
