@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from vaeval_tasks.analysis.load.exports.answers import preference
+from vaeval_tasks.analysis.load.exports.preference_words import preference
 
 PAIRS = [("x", "y", 1), ("y", "z", 1), ("x", "z", 1), ("y", "x", 1), ("z", "y", 1), ("z", "x", 0)] * 2
 """(a, b, what was said of them): every system wins something."""

@@ -17,7 +17,7 @@ from vaeval_tasks.errors import InputError, UnknownNameError
 from vaeval_tasks.rubrics import STUDY, Questions
 from vaeval_tasks.store.sheets import Column, flag, real
 
-__all__ = ["DROP", "Names", "Scored", "constant", "counts", "flags", "identifiers", "rubric_names", "scores"]
+__all__ = ["DROP", "Names", "ScoreColumn", "constant", "counts", "flags", "identifiers", "rubric_names", "scores"]
 
 _DECIMAL_COMMA = re.compile(r"-?\d+,\d{1,2}")
 """What a spreadsheet in most of Europe writes; no score has so many digits that this were a thousand."""
@@ -92,7 +92,7 @@ def identifiers(column: Column, path: Path) -> Names:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scored:
+class ScoreColumn:
     """A column of scores and the scale that they are on."""
 
     scores: NDArray[np.float64]
@@ -104,7 +104,7 @@ class Scored:
 
 def scores(
     column: Column, path: Path, usual: Scale, declared: Scale | None = None, words: Mapping[str, str] | None = None
-) -> Scored:
+) -> ScoreColumn:
     """Return a column of scores.
 
     Args:
@@ -146,7 +146,7 @@ def scores(
         if not math.isnan(values[code]) and (problem := scale.problem(float(values[code]))):
             said = f"{problem}; scores are {scale.wanted}; --scale declares another scale"
             raise InputError(said, path=path, row=number, field=column.name)
-    return Scored(scores=rows, scale=scale, notes=notes)
+    return ScoreColumn(scores=rows, scale=scale, notes=notes)
 
 
 def counts(column: Column, path: Path) -> NDArray[np.float64]:

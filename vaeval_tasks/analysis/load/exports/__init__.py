@@ -6,7 +6,7 @@
     reading = export.read(sheet, hints)     # rows in our columns, words, scale, and what is to be said of it
 
 Each form is that of the tool's own documentation or source, named beside it. What a file does not hold (which systems
-a question compares) comes from a pattern or a key, see :class:`~vaeval_tasks.analysis.load.exports.reading.Hints`.
+a question compares) comes from a pattern or a key, see :class:`Hints`.
 A new tool is a module here with one :class:`Export`, and a line below.
 """
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from vaeval_tasks.analysis.load.exports import argilla, forms, jspsych, label_studio, lmarena, p808, potato, voicemos
 from vaeval_tasks.analysis.load.exports import webmushra as mushra
-from vaeval_tasks.analysis.load.exports.reading import Export, Hints, Reading
+from vaeval_tasks.analysis.load.exports.export_reading import Export, Hints, Reading
 from vaeval_tasks.errors import UnknownNameError
 from vaeval_tasks.store.sheets import Sheet
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from vaeval_tasks.analysis.load.exports.answers import preference
-from vaeval_tasks.analysis.load.exports.reading import Export, Hints, Reading, Row, rows_of, tell
+from vaeval_tasks.analysis.load.exports.export_reading import Export, Hints, Reading, Row, rows_of, tell
+from vaeval_tasks.analysis.load.exports.preference_words import preference
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.store.sheets import Sheet
 

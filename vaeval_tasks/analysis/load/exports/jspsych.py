@@ -7,8 +7,8 @@ Source: jsPsych's documentation of html-, audio- and video-slider-response: ``re
 from __future__ import annotations
 
 from vaeval_tasks.analysis.load.column_names import likely_column
-from vaeval_tasks.analysis.load.exports.answers import preference
-from vaeval_tasks.analysis.load.exports.reading import Export, Hints, Reading, Row, rows_of, tell
+from vaeval_tasks.analysis.load.exports.export_reading import Export, Hints, Reading, Row, rows_of, tell
+from vaeval_tasks.analysis.load.exports.preference_words import preference
 from vaeval_tasks.store.sheets import Sheet
 
 __all__ = ["EXPORT"]

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from vaeval_tasks.analysis.load.column_names import likely_column
-from vaeval_tasks.analysis.load.exports.answers import preference
-from vaeval_tasks.analysis.load.exports.reading import Export, Hints, Reading, Row, rows_of, tell
+from vaeval_tasks.analysis.load.exports.export_reading import Export, Hints, Reading, Row, rows_of, tell
+from vaeval_tasks.analysis.load.exports.preference_words import preference
 from vaeval_tasks.store.sheets import Sheet
 
 __all__ = ["EXPORT"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from vaeval_tasks.analysis.load.exports.reading import Export, Hints, Reading, Row, rows_of, tell, told_parts
+from vaeval_tasks.analysis.load.exports.export_reading import Export, Hints, Reading, Row, rows_of, tell, told_parts
 from vaeval_tasks.errors import InputError
 from vaeval_tasks.store.sheets import Sheet
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from vaeval_tasks.analysis.load.exports.answers import preference
-from vaeval_tasks.analysis.load.exports.reading import Export, Hints, Reading, Row, rows_of, tell
+from vaeval_tasks.analysis.load.exports.export_reading import Export, Hints, Reading, Row, rows_of, tell
+from vaeval_tasks.analysis.load.exports.preference_words import preference
 from vaeval_tasks.store.sheets import Sheet
 
 __all__ = ["EXPORT"]

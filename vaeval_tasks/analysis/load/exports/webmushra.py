@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vaeval_tasks.analysis.load.exports.reading import Export, Hints, Reading, rows_of
+from vaeval_tasks.analysis.load.exports.export_reading import Export, Hints, Reading, rows_of
 from vaeval_tasks.store.sheets import Sheet
 
 __all__ = ["EXPORT"]
