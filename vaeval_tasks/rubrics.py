@@ -17,7 +17,9 @@ __all__ = [
     "GATED",
     "KEYS",
     "RUBRICS",
+    "STUDY",
     "Family",
+    "Questions",
     "Rubric",
     "Section",
     "family_of",
@@ -51,10 +53,44 @@ class Rubric:
     label: str
     text: str
     """The question on a pair (CMOS)."""
-    family: Family
-    section: Section
+    family: str
+    """The group in the analysis; one of :class:`Family` for the study's own, empty for none."""
+    section: str
+    """The group during collection; one of :class:`Section` for the study's own."""
     gated: bool = False
     """Whether it is asked only on prompts it applies to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Questions:
+    """The questions that ratings may be of, in the order in which they are shown."""
+
+    rubrics: tuple[Rubric, ...]
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The key of every question."""
+        return tuple(one.key for one in self.rubrics)
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """The groups, in the order of their first question."""
+        return tuple(dict.fromkeys(str(one.family) for one in self.rubrics if one.family))
+
+    def get(self, name: str) -> Rubric | None:
+        """Return the question of that key or label."""
+        wanted = name.lower()
+        return next((r for r in self.rubrics if name == r.key), None) or next(
+            (r for r in self.rubrics if wanted == r.label.lower()), None
+        )
+
+    def family_of(self, key: str) -> str:
+        """Return the group of a question, empty where it has none or is none of these."""
+        return next((str(one.family) for one in self.rubrics if one.key == key), "")
+
+    def label_of(self, key: str) -> str:
+        """Return how a question is called to readers; one that is none of these goes by its key."""
+        return next((one.label for one in self.rubrics if one.key == key), key)
 
 
 def _r(key: str, label: str, text: str, family: Family, section: Section, *, gated: bool = False) -> Rubric:
@@ -142,16 +178,17 @@ KEYS: tuple[str, ...] = tuple(r.key for r in RUBRICS)
 GATED: tuple[str, ...] = tuple(r.key for r in RUBRICS if r.gated)
 FAMILIES: tuple[Family, ...] = tuple(Family)
 BY_KEY: dict[str, Rubric] = {r.key: r for r in RUBRICS}
+STUDY = Questions(rubrics=RUBRICS)
 
 
 def family_of(key: str) -> str:
     """Return the name of a rubric's family, empty for a rubric that is not of the study."""
-    return BY_KEY[key].family.value if key in BY_KEY else ""
+    return STUDY.family_of(key)
 
 
 def label_of(key: str) -> str:
     """Return how a rubric is called to readers; one that is not of the study goes by its key."""
-    return BY_KEY[key].label if key in BY_KEY else key
+    return STUDY.label_of(key)
 
 
 def rubric(key: str) -> Rubric:

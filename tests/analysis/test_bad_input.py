@@ -97,7 +97,8 @@ def test_an_empty_file(content: str, tmp_path: Path, invoke: Any) -> None:
 def test_latin_1_bytes_name_the_row(tmp_path: Path, invoke: Any) -> None:
     path = tmp_path / "r.csv"
     path.write_bytes("prompt,a,b,rater,score\np,x,y,r1,1\np,x,y,Andr\xe9,1\n".encode("latin-1"))
-    refused(invoke("rank", path), str(path), "row 2", "0xe9", "--encoding latin-1")
+    refused(invoke("rank", path, "--encoding", "utf-8"), str(path), "row 2", "0xe9", "--encoding latin-1")
+    assert "note: read as cp1252" in invoke("rank", path, "--ridge", 0.1, *RANK).out
     assert invoke("rank", path, "--encoding", "latin-1", "--ridge", 0.1, *RANK).code == 0
     refused(invoke("rank", path, "--encoding", "latin-l"), "no encoding 'latin-l'")
 
@@ -152,10 +153,10 @@ def test_bad_counts(ratings_csv: Callable[..., Path], invoke: Any) -> None:
 
 def test_other_files(tmp_path: Path, invoke: Any) -> None:
     refused(invoke("rank", tmp_path / "no.csv"), "no such file")
-    (tmp_path / "r.xlsx").write_bytes(b"PK")
-    refused(
-        invoke("rank", tmp_path / "r.xlsx"), ".xlsx", "use .csv, .tsv, .jsonl, .ndjson, .json, .yaml, .yml, .parquet"
-    )
+    (tmp_path / "r.xlsx").write_bytes(b"PK\x03\x04")
+    refused(invoke("rank", tmp_path / "r.xlsx"), "r.xlsx", "cannot be read as a workbook")
+    (tmp_path / "r.sav").write_bytes(b"$FL2")
+    refused(invoke("rank", tmp_path / "r.sav"), ".sav", "use .csv, .tsv, .jsonl, .ndjson, .json, .yaml, .yml, .parquet")
     (tmp_path / "r.parquet").write_bytes(b"PAR1")
     refused(invoke("rank", tmp_path / "r.parquet"), "cannot be read as parquet")
     (tmp_path / "r.csv.gz").write_bytes(b"no gzip")
@@ -215,3 +216,41 @@ def test_bad_configurations(content: str, small_run: Path, tmp_path: Path, invok
     (tmp_path / "ratings.parquet").write_bytes((small_run / "ratings.parquet").read_bytes())
     (tmp_path / "configs.yaml").write_text(content)
     refused(invoke("rank", tmp_path), "configs.yaml")
+
+
+@pytest.mark.parametrize(
+    ("header", "missing", "guess"),
+    [
+        ("prompt,a,b,rater,rating", "score", "score=rating"),
+        ("prompt,model_a,model_b,rater,score", "a", "a=model_a"),
+        ("question_id,a,b,rater,score", "prompt", "prompt=question_id"),
+        ("prompt,a,b,Worker ID,score", "rater", "rater=Worker ID"),
+        ("prompt,a,b,rater,scroe", "score", "score=scroe"),
+        ("prompt,a,b,rater,x", "score", "score=NAME"),
+    ],
+)
+def test_a_missing_column_names_the_option_and_what_may_be_meant(
+    header: str, missing: str, guess: str, tmp_path: Path, invoke: Any
+) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text(f"{header}\np,x,y,r,1\n")
+    told = f"there are {header.replace(',', ', ')}; name it with --columns {guess}"
+    refused(invoke("rank", path), f"field '{missing}': the column is missing", told)
+
+
+@pytest.mark.parametrize("verb", ["rank", "mos", "agree"])
+def test_repeated_ratings_are_counted_and_the_choice_is_named(verb: str, tmp_path: Path, invoke: Any) -> None:
+    path = tmp_path / "r.csv"
+    if verb == "mos":
+        rows = ["p,x,r1,1", "p,y,r1,2", "p,x,r1,3", "p,x,r2,4", "p,x,r2,5"]
+        path.write_text("prompt,config,rater,score\n" + "\n".join(rows) + "\n")
+    else:
+        rows = ["p,x,y,r1,1", "q,x,y,r1,-1", "p,y,x,r1,-1", "p,x,y,r2,0", "p,x,y,r2,-2"]
+        path.write_text("prompt,a,b,rater,score\n" + "\n".join(rows) + "\n")
+    extra = {"rank": RANK, "mos": RANK, "agree": ("--splits", 0)}[verb]
+    refused(
+        invoke(verb, path, *extra), "row 3: the same rater", "2 of 5 rows", "--duplicates last", "--duplicates keep"
+    )
+    for choice, said in (("keep", "all are kept"), ("last", "the last is taken")):
+        found = invoke(verb, path, *extra, "--duplicates", choice, "--json").json
+        assert any(note.startswith("2 of 5 ratings repeat") and note.endswith(said) for note in found["notes"])

@@ -149,12 +149,13 @@ def test_a_single_prompt_leaves_the_raters(invoke: Any, ratings_csv: Written) ->
     beside = board_of(one, ("rater", "prompt"), invoke, ratings_csv, "--ci", "sandwich")
     assert of_board(alone) == of_board(beside)
     assert beside["notes"] == [
-        "intervals are clustered by rater alone: there is one prompt, so nothing tells how prompts differ"
+        "480 of 600 ratings repeat the rater, pair and rubric of another: all are kept",
+        "intervals are clustered by rater alone: there is one prompt, so nothing tells how prompts differ",
     ]
     both = one | {"rater": ["r"] * len(RATED)}
     none = board_of(both, ("rater", "prompt"), invoke, ratings_csv)
     assert {row["low"] for row in none["rows"]} == {None}
-    assert "one rater and one prompt" in none["notes"][0]
+    assert "one rater and one prompt" in none["notes"][1]
 
 
 def test_ratings_added_with_and_without_a_rater_do_not_mix() -> None:

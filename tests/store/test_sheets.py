@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import sys
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,10 @@ FILES = {
     "blank-lines.csv": '\n\nid,text\n\n1,"a, ""b""\nc"\n\n\n',
     "semicolons.csv": 'id;text\n1;"a, ""b""\nc"\n',
     "tabs.csv": 'id\ttext\n1\t"a, ""b""\nc"\n',
+    "bars.csv": 'id|text\n1|"a, ""b""\nc"\n',
+    "columns.json": '{"id": {"0": "1"}, "text": {"0": "a, \\"b\\"\\nc"}}',
+    "lists.json": '{"id": ["1"], "text": ["a, \\"b\\"\\nc"]}',
+    "within.json": '{"schema": {"fields": []}, "data": [{"id": "1", "text": "a, \\"b\\"\\nc"}]}',
     "row-numbers.csv": '"",id,text\n"1",1,"a, ""b""\nc"\n',
     "t.tsv": 'id\ttext\n1\t"a, ""b""\nc"\n',
     "t.jsonl": '{"id": "1", "text": "a, \\"b\\"\\nc"}\n\n',
@@ -60,6 +65,95 @@ def test_encodings(tmp_path: Path, name: str, encoding: str) -> None:
     text = {"t.csv": "id,text\n1,Café\n", "t.jsonl": '{"id": "1", "text": "Café"}\n'}[name]
     (tmp_path / name).write_bytes(text.encode(encoding))
     assert cells(tmp_path / name, encoding=encoding) == [{"id": "1", "text": "Café"}]
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "found"),
+    [
+        ("id,text\n1,Café\n", "latin-1", "cp1252"),
+        ("id,text\n1,“Café”\n", "cp1252", "cp1252"),
+        ("id;text\n1;größer, schöner\n", "cp1252", "cp1252"),
+        ("id,text\n" + "1,лучше первая система\n" * 9, "cp1251", "cp1251"),
+        ("id,text\n" + "1,左の音声の方がずっと良い\n" * 9, "shift_jis", "cp932"),
+        ("id,text\n1,Café\n", "utf-16", ""),
+        ("id,text\n1,Café\n", "utf-16-le", ""),
+        ("id,text\n1,Café\n", "utf-16-be", ""),
+        ("id,text\n1,Café\n", "utf-8-sig", ""),
+        ("id,text\n1,Café\n", "utf-32", ""),
+    ],
+)
+def test_an_encoding_is_found_and_a_guess_is_said(tmp_path: Path, text: str, encoding: str, found: str) -> None:
+    (tmp_path / "t.csv").write_bytes(text.encode(encoding))
+    sheet = read_sheet(tmp_path / "t.csv", "auto")
+    row = text.splitlines()[1]
+    assert sheet.column("text").values[0] == row[2:]
+    assert [note.split(",")[0] for note in sheet.notes] == ([f"read as {found}"] if found else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("a;b\n1,5;2,5\n", ("a", "b")),
+        ("which, if any;b\n1;2\n1;2\n", ("which, if any", "b")),
+        ("a,b;c\n1,2;3\n1,2;3\n", ("a", "b;c")),
+        ("a|b|c\nx,y|1|2\n", ("a", "b", "c")),
+        ("a\tb\n1\t2, 3\n", ("a", "b")),
+        ("only\n1\n", ("only",)),
+    ],
+)
+def test_the_delimiter_is_the_one_that_cuts_the_rows_evenly(tmp_path: Path, text: str, names: tuple[str, ...]) -> None:
+    (tmp_path / "t.csv").write_text(text)
+    assert read_sheet(tmp_path / "t.csv").names == names
+
+
+def workbook(path: Path, *sheets: list[list[Any]]) -> Path:
+    from openpyxl import Workbook
+
+    book = Workbook()
+    book.remove(book.active)
+    for number, rows in enumerate(sheets, 1):
+        sheet = book.create_sheet(f"s{number}")
+        for at, row in enumerate(rows, 1):
+            for column, cell in enumerate(row, 1):
+                sheet.cell(at, column, cell)
+    book.save(path)
+    return path
+
+
+def test_a_workbook_reads_as_the_csv_of_its_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [[None, None], ["id", "n ", "when"], ["007", 7, date(2026, 1, 2)], [None], ["x", 1.5, None]]
+    path = workbook(tmp_path / "t.xlsx", [], rows, [["other"], [1]])
+    (tmp_path / "t.xlsx.gz").write_bytes(gzip.compress(path.read_bytes()))
+    stdin = io.TextIOWrapper(io.BytesIO(path.read_bytes()))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    for given_path in (path, tmp_path / "t.xlsx.gz", "-"):
+        sheet = read_sheet(given_path)
+        assert sheet.names == ("id", "n", "when")
+        assert sheet.column("id").values == ("007", "x")
+        assert sheet.column("n").values == ("7", "1.5")
+        assert sheet.column("when").values == ("2026-01-02", "")
+        assert sheet.notes == ("the sheet 's2' is read, not 's3'",)
+
+
+def test_a_file_that_is_called_another_kind_is_read_as_what_it_is(tmp_path: Path) -> None:
+    (tmp_path / "t.xlsx").write_text("id;text\n1;a\n")
+    workbook(tmp_path / "t.xlsx.csv", [["id", "text"], [1, "a"]])
+    for name, told in (
+        ("t.xlsx", "is called .xlsx and holds csv: it is read as that"),
+        ("t.xlsx.csv", "is called .csv and holds xlsx: it is read as that"),
+    ):
+        sheet = read_sheet(tmp_path / name)
+        assert sheet.column("text").values == ("a",)
+        assert sheet.notes == (told,)
+
+
+def test_a_workbook_that_is_empty_or_wider_than_its_header_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is empty"):
+        read_sheet(workbook(tmp_path / "t.xlsx", []))
+    with pytest.raises(InputError, match="row 1: has a cell to the right of the header's 1 columns"):
+        read_sheet(workbook(tmp_path / "t.xlsx", [["id"], [1, 2]]))
+    with pytest.raises(InputError, match="there are no rows"):
+        read_sheet(workbook(tmp_path / "t.xlsx", [["id"]]))
 
 
 @pytest.mark.parametrize(
@@ -179,13 +273,16 @@ def test_large_columns_are_codes_without_a_python_object_a_row(tmp_path: Path) -
         ("t.yaml", "- 1: 2\n", "row 1: a field is named 1"),
         ("t.yaml", "- [1]: 2\n", "cannot be read as YAML"),
         ("t.parquet", "PAR1", "cannot be read as parquet"),
+        ("t.xlsx", "", "cannot be read as a workbook"),
+        ("t.xlsx", "PK\x03\x04", "cannot be read as a workbook"),
         (
-            "t.xlsx",
+            "t.sav",
             "",
-            "cannot read files that end in '.xlsx'; use .csv, .tsv, .jsonl, .ndjson, .json, .yaml, .yml, .p",
+            r"cannot read files that end in '.sav'; use .csv, .tsv, .jsonl, .*\.parquet, \.xlsx, .*with \.gz",
         ),
-        ("t", "", "cannot read a file without an ending; use .csv"),
-        ("t.parquet.gz", "", "cannot read files that end in '.gz'; use .csv"),
+        ("t", "", "is empty"),
+        ("t.gz", "x", "cannot be read as gzip"),
+        ("t.parquet.gz", "x", "cannot be read as gzip"),
         ("t.csv.gz", "id,text\n", "cannot be read as gzip"),
     ],
 )

@@ -24,6 +24,13 @@ __all__ = ["agree"]
     help="Which side's sign a score takes; mirrored does not depend on the labels.",
 )
 @click.option(
+    "--metric",
+    type=click.Choice(["interval", "ordinal", "nominal", "ratio"]),
+    default="interval",
+    show_default=True,
+    help="Of Krippendorff's alpha, by what the scores are: distances, an order, or mere names.",
+)
+@click.option(
     "--weights",
     type=click.Choice(["quadratic", "linear", "ordinal", "identity"]),
     default="quadratic",
@@ -41,6 +48,8 @@ __all__ = ["agree"]
 @output_options
 def agree(as_json: bool, out: Path | None, **options: Any) -> None:
     """Print Krippendorff's alpha, ICC(1), Gwet's AC2 and the split-half correlation of the ranking.
+
+    SOURCE is a run folder, or a file as rank takes it or, of opinion scores, as mos does.
 
     Where judge models rated the run too (vaeval judge), each is set beside people: how often it picks what they pick,
     its position bias, and its Elo beside theirs.

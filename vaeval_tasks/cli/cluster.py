@@ -76,4 +76,9 @@ def cluster(
             pool={} if no_pool else named or published,
             progress=bar.update,
         )
-    emit(rubric_groups.cluster_json(found), [rubric_groups.cluster_table(found)], as_json=as_json, out=out)
+    emit(
+        rubric_groups.cluster_json(found),
+        [rubric_groups.cluster_table(found, ratings.questions)],
+        as_json=as_json,
+        out=out,
+    )

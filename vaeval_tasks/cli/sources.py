@@ -79,19 +79,64 @@ def source_options(command: F) -> F:
                 help="Words for scores, such as a=1,b=-1,same=0; WORD=drop leaves its rows out.",
             ),
             click.option(
+                "--scale",
+                default="",
+                metavar="LOW..HIGH",
+                help="Of the scores, such as 0..100, 1..5:0.5 (in half points), 100..0 (the low end prefers a, or is "
+                "best). [default: -3..3, of opinions 1..5, or found and said]",
+            ),
+            click.option(
+                "--bins",
+                type=click.IntRange(min=0),
+                default=0,
+                help="Put comparisons on so many levels. [default: none]",
+            ),
+            click.option(
                 "--where",
                 multiple=True,
                 metavar="FIELD=VALUE",
                 help="Only such prompts (a run: category, level, difficulty, condition) or rows (a file: any column). "
                 "May be repeated: one field, either value; several fields, all of them.",
             ),
-            click.option("--encoding", default="utf-8", show_default=True, help="Of a text file."),
+            click.option(
+                "--format",
+                metavar="TOOL",
+                default="",
+                help="Whose export it is: lmarena, label-studio, potato, jspsych, webmushra, p808, voicemos, argilla, "
+                "google-forms; plain: nobody's. [default: found by the columns, and said]",
+            ),
+            click.option(
+                "--pattern",
+                default="",
+                metavar="REGEX",
+                help="Of an export: takes systems and prompts out of the names of its items, by named groups such as "
+                "(?P<config>…), (?P<a>…), (?P<b>…), (?P<prompt>…).",
+            ),
+            click.option(
+                "--wide",
+                default="",
+                metavar="REGEX",
+                help="Columns that are called so hold ratings, a column a question; named groups say of what, such as "
+                "(?P<rubric>…), (?P<config>…), (?P<prompt>…).",
+            ),
+            click.option(
+                "--key",
+                type=click.Path(path_type=Path, dir_okay=False),
+                help="Of an export that does not name its systems: a table with the columns item, and a, b or config.",
+            ),
+            click.option("--encoding", default="auto", help="Of a text file. [default: found]"),
             click.option(
                 "--duplicates",
                 type=click.Choice(["error", "last", "keep"]),
                 default="error",
                 show_default=True,
                 help="A second rating by one rater of the same thing.",
+            ),
+            click.option(
+                "--rubrics",
+                "rubrics_file",
+                type=click.Path(path_type=Path, dir_okay=False),
+                help="Questions of your own: YAML, a list of key and optionally label, text, group.",
             ),
             click.option("--any-rubric", is_flag=True, help="Take rubric names that are not of the study's twelve."),
             click.option(

@@ -26,7 +26,7 @@ class MosRatings:
 
     entities: tuple[str, ...]
     rubrics: tuple[str, ...]
-    levels: tuple[int, ...]
+    levels: tuple[float, ...]
     """The declared scores, 1 to 5 as a rule."""
     rubric: Codes
     entity: Codes
@@ -34,7 +34,7 @@ class MosRatings:
     """The response: (prompt, configuration). It stays when configurations are pooled into models."""
     rater: Codes
     prompt: Codes
-    score: Codes
+    score: Floats
     weight: Floats
     n_raters: int
     n_prompts: int
@@ -82,6 +82,8 @@ class MosSummary:
     """Share of ratings at each level; empty without ratings."""
     coverage: Coverage
     n_samples: int
+    levels: tuple[float, ...] = ()
+    """What the shares of ``distribution`` are of."""
     reason: str = ""
 
 
@@ -95,20 +97,20 @@ def mos_ratings(
     rubrics: Sequence[str] = ("overall",),
     rubric: ArrayLike | None = None,
     weight: ArrayLike | None = None,
-    levels: Sequence[int] = (1, 2, 3, 4, 5),
+    levels: Sequence[float] = (1, 2, 3, 4, 5),
 ) -> MosRatings:
     """Check columns of codes and return them as a record; a sample is a (prompt, entity).
 
     Args:
         entities: names; ``entity`` is an index into it.
         entity: per row.
-        score: one of ``levels``, which are successive whole numbers.
+        score: one of ``levels``.
         rater: any non-negative integers; coded anew.
         prompt: any non-negative integers; coded anew.
         rubrics: names; ``rubric`` is an index into it.
         rubric: index of the question, per row; all 0 if left out.
         weight: ratings per row, finite and >= 0; all 1 if left out. Rows of weight 0 are dropped.
-        levels: the declared scores.
+        levels: the declared scores, ascending and equally far apart.
 
     Raises:
         EstimationError: a column has another length, or a value is out of range; the message names column and row.
@@ -121,18 +123,27 @@ def mos_ratings(
     made = MosRatings(
         entities=tuple(entities),
         rubrics=tuple(rubrics),
-        levels=tuple(levels),
+        levels=tuple(float(level) for level in levels),
         rubric=check_codes("rubric", np.zeros(n) if rubric is None else rubric, n, 0, len(rubrics) - 1),
         entity=entity_codes,
         sample=recode(prompts)[0] * len(entities) + entity_codes,
         rater=check_codes("rater", rater, n, 0, None),
         prompt=prompts,
-        score=check_codes("score", scores, n, min(levels), max(levels)),
+        score=_on_levels(scores, n, levels),
         weight=weights,
         n_raters=0,
         n_prompts=0,
     )
     return made.subset(weights > 0)
+
+
+def _on_levels(scores: NDArray[np.generic], n: int, levels: Sequence[float]) -> Floats:
+    """Return the scores, each of which is a level."""
+    first, step = float(levels[0]), float(levels[1]) - float(levels[0])
+    if step == 1 and first.is_integer():  # whole numbers, which the message can name
+        return check_codes("score", scores, n, int(first), int(levels[-1])).astype(np.float64)
+    at = check_codes("score", np.round((np.asarray(scores, dtype=np.float64) - first) / step, 6), n, 0, len(levels) - 1)
+    return first + step * at.astype(np.float64)
 
 
 def mos(data: MosRatings, draws: Draws, *, pooled: bool = False, level: float = 0.95) -> tuple[MosSummary, ...]:
@@ -200,7 +211,8 @@ def _summary(
     reason = "" if total else "no ratings"
     lacks = lacking(WAYS[scheme], coverage.n_raters, coverage.n_prompts, total)
     few = reason or (lacks.text if lacks else "")
-    counts = np.bincount(data.score[rows] - min(data.levels), weights=weight, minlength=len(data.levels))
+    at = np.round((data.score[rows] - data.levels[0]) / (data.levels[1] - data.levels[0])).astype(np.int64)
+    counts = np.bincount(at, weights=weight, minlength=len(data.levels))
     return MosSummary(
         rubric=data.rubrics[code // len(data.entities)],
         entity=data.entities[code % len(data.entities)],
@@ -209,5 +221,6 @@ def _summary(
         distribution=tuple((counts / total).tolist()) if total else (),
         coverage=coverage,
         n_samples=len(np.unique(data.sample[rows])),
+        levels=data.levels,
         reason=reason,
     )

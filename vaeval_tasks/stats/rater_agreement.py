@@ -102,15 +102,16 @@ def agreement(
     """Return the agreement on one rubric, or on several pooled (their units are put one after the other).
 
     Use the finest entities (configurations): a unit is a prompt, a pair of entities and a rubric. All
-    2 * scale + 1 scores are declared categories. Row weights must be whole numbers of ratings.
+    2 * scale + 1 scores are declared categories. Where a row weight is no whole number of ratings, nothing tells how
+    many agree: every coefficient is then None with that reason.
 
     Raises:
-        EstimationError: a weight is not whole, or the orientation needs a side that a row lacks.
+        EstimationError: the orientation needs a side that a row lacks.
         UnknownNameError: there is no such rubric.
     """
     chosen = data.subset(np.isin(data.rubric, [data.rubric_code(name) for name in rubrics]))
     if np.any(chosen.weight != np.floor(chosen.weight)):
-        raise EstimationError("agreement needs whole numbers of ratings per row, but a weight is fractional")
+        return _uncounted(chosen)
     unit, score = _units(chosen, orientation)
     values = range(-data.scale, data.scale + 1)
     repeats = chosen.weight.astype(np.int64)
@@ -130,6 +131,20 @@ def agreement(
         n_ratings=int(size[size >= 2].sum()),
         n_raters=len(np.unique(chosen.rater[sizes])),
         n_prompts=len(np.unique(chosen.prompt[sizes])),
+    )
+
+
+def _uncounted(data: Comparisons) -> Agreement:
+    none = Coefficient(value=None, reason="counts are fractional, so nothing tells how many ratings agree")
+    return Agreement(
+        alpha=none,
+        icc=none,
+        ac=none,
+        n_units=0,
+        n_single=0,
+        n_ratings=0,
+        n_raters=len(np.unique(data.rater)),
+        n_prompts=len(np.unique(data.prompt)),
     )
 
 

@@ -16,7 +16,7 @@ from vaeval_tasks.stats.rank_correlation import row_spearman
 from vaeval_tasks.stats.refits import Refits, block_size, plan, refit_tables, run_blocks
 from vaeval_tasks.stats.tally import tally, weighted_counts
 
-__all__ = ["SplitHalf", "rater_halves", "split_half"]
+__all__ = ["SplitHalf", "half_summary", "rater_halves", "split_half"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +36,11 @@ class SplitHalf:
     n_raters: int
     """Raters of the rubric."""
     reason: str = ""
+
+    @property
+    def stepped_up(self) -> float | None:
+        """The reliability of all raters together, by Spearman and Brown: 2r/(1+r); None where r is not above 0."""
+        return None if self.mean is None or self.mean <= 0 else 2 * self.mean / (1 + self.mean)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -123,6 +128,13 @@ def _picked(parts: Sequence[Refits], rows: NDArray[np.int64]) -> Refits:
 
 def _summary(data: Comparisons, rubric: str, rho: NDArray[np.float64], ridged: int) -> SplitHalf:
     n_raters = len(np.unique(data.rater[data.rubric == data.rubric_code(rubric)]))
+    return half_summary(rubric, rho, ridged=ridged, n_entities=len(data.entities), n_raters=n_raters)
+
+
+def half_summary(
+    rubric: str, rho: NDArray[np.float64], *, n_entities: int, n_raters: int, ridged: int = 0
+) -> SplitHalf:
+    """Return the record of a rubric from the correlation of every split, NaN where that is undefined."""
     defined = rho[np.isfinite(rho)]
     enough = len(defined) >= 2
     return SplitHalf(
@@ -132,7 +144,7 @@ def _summary(data: Comparisons, rubric: str, rho: NDArray[np.float64], ridged: i
         n_splits=len(defined),
         n_undefined=len(rho) - len(defined),
         ridged=ridged,
-        n_entities=len(data.entities),
+        n_entities=n_entities,
         n_raters=n_raters,
         reason="" if enough else f"in {len(rho) - len(defined)} of {len(rho)} splits a half lacks an entity",
     )

@@ -11,7 +11,6 @@ import numpy as np
 
 from vaeval_tasks.analysis.load.entities import Level, default_level
 from vaeval_tasks.analysis.load.ratings import Ratings, load_ratings
-from vaeval_tasks.analysis.load.source import Source
 from vaeval_tasks.analysis.mos.opinions import MosTable, load_mos
 from vaeval_tasks.analysis.shown import ShownResult
 from vaeval_tasks.analysis.table import Table
@@ -91,10 +90,17 @@ def load(
     kind: RatingKind | str | None = None,
     columns: Columns | None = None,
     scores: Scores | None = None,
+    scale: str = "",
+    bins: int = 0,
     where: Where | None = None,
-    encoding: str = "utf-8",
+    encoding: str = "auto",
+    format: str = "",
+    pattern: str = "",
+    key: str | None = None,
+    wide: str = "",
     duplicates: str = "error",
     any_rubric: bool = False,
+    rubrics_file: str | None = None,
     raters: str | None = None,
 ) -> LoadedData:
     """Read and check ratings, and say what was found.
@@ -108,10 +114,17 @@ def load(
         kind: ``ratings`` (comparisons) or ``mos``; by default comparisons where there are any.
         columns: see :func:`vaeval_tasks.verbs.rank.rank`, as for all that follow.
         scores: likewise.
+        scale: likewise.
+        bins: likewise.
         where: likewise.
         encoding: likewise.
+        format: likewise.
+        pattern: likewise.
+        key: likewise.
+        wide: likewise.
         duplicates: likewise.
         any_rubric: likewise.
+        rubrics_file: likewise.
         raters: likewise.
 
     Raises:
@@ -123,26 +136,26 @@ def load(
         source,
         columns=columns,
         scores=scores,
+        scale=scale,
+        bins=bins,
         where=where,
         encoding=encoding,
+        format=format,
+        pattern=pattern,
+        key=key,
+        wide=wide,
         duplicates=duplicates,
         any_rubric=any_rubric,
+        rubrics_file=rubrics_file,
         raters=raters,
     )
-    return _loaded(load_mos(read) if (wanted or _kind(read)) is RatingKind.mos else load_ratings(read))
-
-
-def _kind(source: Source) -> RatingKind:
-    if source.run is not None:
-        return RatingKind.mos if source.run.has("mos") and not source.run.has("ratings") else RatingKind.ratings
-    sheet = source.sheet("ratings")
-    compared = source.has(sheet, "a") or source.has(sheet, "b")
-    return RatingKind.mos if source.has(sheet, "config") and not compared else RatingKind.ratings
+    opinions = read.holds_opinions() if wanted is None else wanted is RatingKind.mos
+    return _loaded(load_mos(read) if opinions else load_ratings(read))
 
 
 def _loaded(found: Ratings | MosTable) -> LoadedData:
     raters, prompts = True, True
-    notes = []
+    notes = list(found.notes)
     if isinstance(found, Ratings):
         raters, prompts = found.has_raters, found.has_prompts
         if missing := [what for what, named in (("raters", raters), ("prompts", prompts)) if not named]:

@@ -27,15 +27,23 @@ class OpinionScores(ShownResult):
     pooled: bool
     """Whether ratings were averaged at once; else each sample first."""
     seed: int
+    notes: tuple[str, ...] = ()
+    """How the ratings were read, where that was found and not told."""
 
     def tables(self) -> list[Table]:
         """Return the scores as a table."""
-        return [mos_table(self.summaries)]
+        return [mos_table(self.summaries, self.notes)]
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that ``vaeval mos --json`` prints."""
         averaged = "ratings" if self.pooled else "samples"
-        return {"rows": mos_rows(self.summaries), "by": self.level.value, "averaged": averaged, "seed": self.seed}
+        return {
+            "rows": mos_rows(self.summaries),
+            "by": self.level.value,
+            "averaged": averaged,
+            "seed": self.seed,
+            "notes": list(self.notes),
+        }
 
 
 def mos(
@@ -43,10 +51,17 @@ def mos(
     *,
     columns: Columns | None = None,
     scores: Scores | None = None,
+    scale: str = "",
+    bins: int = 0,
     where: Where | None = None,
-    encoding: str = "utf-8",
+    encoding: str = "auto",
+    format: str = "",
+    pattern: str = "",
+    key: str | None = None,
+    wide: str = "",
     duplicates: str = "error",
     any_rubric: bool = False,
+    rubrics_file: str | None = None,
     raters: str | None = None,
     by: Level | str | None = None,
     rubric: str | Iterable[str] | None = None,
@@ -65,10 +80,17 @@ def mos(
             config, rater, score (1 to 5), and optionally rubric. Messages count its rows from 1, as in a file.
         columns: see :func:`vaeval_tasks.verbs.rank.rank`, as for all that follow.
         scores: likewise.
+        scale: likewise.
+        bins: likewise.
         where: likewise.
         encoding: likewise.
+        format: likewise.
+        pattern: likewise.
+        key: likewise.
+        wide: likewise.
         duplicates: likewise.
         any_rubric: likewise.
+        rubrics_file: likewise.
         raters: likewise.
         by: likewise.
         rubric: likewise.
@@ -88,14 +110,21 @@ def mos(
             source,
             columns=columns,
             scores=scores,
+            scale=scale,
+            bins=bins,
             where=where,
             encoding=encoding,
+            format=format,
+            pattern=pattern,
+            key=key,
+            wide=wide,
             duplicates=duplicates,
             any_rubric=any_rubric,
+            rubrics_file=rubrics_file,
             raters=raters,
         )
     )
     level = wanted or default_level(ratings.data.entities, ratings.configs)
     chosen = pick_rubrics(ratings.data.rubrics, rubrics)
     found = mos_summaries(ratings.at(level), chosen, draws, pooled=pooled)
-    return OpinionScores(level=level, summaries=found, pooled=bool(pooled), seed=draws.seed)
+    return OpinionScores(level=level, summaries=found, pooled=bool(pooled), seed=draws.seed, notes=ratings.notes)

@@ -21,10 +21,17 @@ def rank(
     *,
     columns: Columns | None = None,
     scores: Scores | None = None,
+    scale: str = "",
+    bins: int = 0,
     where: Where | None = None,
-    encoding: str = "utf-8",
+    encoding: str = "auto",
+    format: str = "",
+    pattern: str = "",
+    key: str | None = None,
+    wide: str = "",
     duplicates: str = "error",
     any_rubric: bool = False,
+    rubrics_file: str | None = None,
     raters: str | None = None,
     by: Level | str | None = None,
     rubric: str | Iterable[str] | None = None,
@@ -51,10 +58,18 @@ def rank(
             optionally rubric, count and left_is_a. Messages count its rows from 1, as in a file.
         columns: our names to yours.
         scores: words for scores; ``"drop"`` leaves their rows out.
+        scale: of the scores, ``0..100`` or ``1..5:0.5``; ``100..0``: the low end prefers ``a``. By default -3..3, or
+            found and said.
+        bins: comparisons are put on so many levels (an odd number); 0: on those of their scale.
         where: only such prompts (of a run: category, level, difficulty, condition) or rows (else: any column).
-        encoding: of a text file.
+        encoding: of a text file; found where none is named.
+        format: the tool whose export it is; found by the columns where none is named; ``plain``: nobody's.
+        pattern: of an export, a regular expression that takes systems and prompts out of the names of its items.
+        key: of an export that does not name its systems, a table with the columns item, and a, b or config.
+        wide: a regular expression; columns that are called so hold ratings, and its named groups say of what.
         duplicates: what to do with a second rating by one rater of the same thing: ``error``, ``last``, ``keep``.
         any_rubric: take rubric names that are not of the study's twelve.
+        rubrics_file: questions of your own: YAML, a list of key and optionally label, text, group.
         raters: ``human``, ``simulated`` or ``judge``, where a run holds several kinds.
         by: ``model``, ``config``, ``voice`` or ``thinking``; by default models where the names tell them.
         rubric: only this one, or these.
@@ -87,10 +102,17 @@ def rank(
             source,
             columns=columns,
             scores=scores,
+            scale=scale,
+            bins=bins,
             where=where,
             encoding=encoding,
+            format=format,
+            pattern=pattern,
+            key=key,
+            wide=wide,
             duplicates=duplicates,
             any_rubric=any_rubric,
+            rubrics_file=rubrics_file,
             raters=raters,
         )
     )

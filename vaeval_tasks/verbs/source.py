@@ -11,7 +11,7 @@ from vaeval_tasks.analysis.load.source import Duplicates, Source
 from vaeval_tasks.errors import UnknownNameError
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.sheets import frame_sheet
-from vaeval_tasks.verbs.options import member, pairs_of
+from vaeval_tasks.verbs.options import member, pairs_of, whole
 
 __all__ = ["RATER_KINDS", "Columns", "Data", "Scores", "Where", "rater_kind", "run_folder", "source_of"]
 
@@ -53,10 +53,17 @@ def source_of(
     *,
     columns: Columns | None = None,
     scores: Scores | None = None,
+    scale: str = "",
+    bins: int = 0,
     where: Where | None = None,
-    encoding: str = "utf-8",
+    encoding: str = "auto",
+    format: str = "",
+    pattern: str = "",
+    key: str | os.PathLike[str] | None = None,
+    wide: str = "",
     duplicates: str = "error",
     any_rubric: bool = False,
+    rubrics_file: str | os.PathLike[str] | None = None,
     raters: str | None = None,
 ) -> Source:
     """Return a source as the analysis takes it.
@@ -65,10 +72,17 @@ def source_of(
         source: see :data:`Data`.
         columns: see :data:`Columns`.
         scores: see :data:`Scores`.
+        scale: of the scores, ``0..100`` or ``1..5:0.5``; ``100..0``: the low end prefers ``a``, or is best.
+        bins: comparisons are put on so many levels; 0: on those of their scale.
         where: see :data:`Where`; of a run: category, level, difficulty, condition; of other data: any column.
-        encoding: of a text file.
+        encoding: of a text file; found where none is named.
+        format: the tool whose export it is; found by the columns where none is named; ``plain``: nobody's.
+        pattern: of an export, a regular expression that takes systems and prompts out of the names of its items.
+        key: of an export that does not name its systems, a table with the columns item, and a, b or config.
+        wide: a regular expression; columns that are called so hold ratings, and its named groups say of what.
         duplicates: ``error``, ``last`` or ``keep``: of a second rating by one rater of the same thing.
         any_rubric: take rubric names that are not of the study's twelve.
+        rubrics_file: questions of one's own: YAML, a list of key and optionally label, text, group.
         raters: ``human``, ``simulated`` or ``judge``, where a run holds several kinds; they are never mixed.
 
     Raises:
@@ -95,7 +109,14 @@ def source_of(
         words={"" if word is None else str(word).strip(): str(score) for word, score in pairs_of("scores", scores)},
         where=tuple(wanted),
         encoding=str(encoding),
+        format=str(format),
+        pattern=str(pattern),
+        scale=str(scale),
+        bins=whole("bins", bins, 0),
+        key=None if key is None else Path(key),
+        wide=str(wide),
         duplicates=member("duplicates", duplicates, Duplicates),
         any_rubric=bool(any_rubric),
+        rubrics_path=None if rubrics_file is None else Path(rubrics_file),
         rater_kind=rater_kind(raters),
     )

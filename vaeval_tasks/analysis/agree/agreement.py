@@ -10,8 +10,18 @@ from vaeval_tasks.analysis.load.entities import Level
 from vaeval_tasks.analysis.load.ratings import Ratings, restrict
 from vaeval_tasks.analysis.rank.board import rankable
 from vaeval_tasks.analysis.table import Table
-from vaeval_tasks.rubrics import BY_KEY, Family, family_of
-from vaeval_tasks.stats import Agreement, Comparisons, Orientation, Progress, SplitHalf, Weights, agreement, split_half
+from vaeval_tasks.rubrics import Questions
+from vaeval_tasks.stats import (
+    Agreement,
+    Comparisons,
+    Metric,
+    Orientation,
+    Progress,
+    SplitHalf,
+    Weights,
+    agreement,
+    split_half,
+)
 
 __all__ = [
     "LevelSplitHalf",
@@ -19,6 +29,7 @@ __all__ = [
     "agreement_rows",
     "agreement_table",
     "agreements",
+    "rubric_groups",
     "split_half_rows",
     "split_half_table",
     "split_halves",
@@ -46,17 +57,19 @@ class LevelSplitHalf:
 
     level: Level
     half: SplitHalf
+    family: str = ""
+    """The rubric's."""
 
 
-def _groups(rubrics: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
+def rubric_groups(rubrics: Sequence[str], questions: Questions) -> list[tuple[str, tuple[str, ...]]]:
     """Return the rubrics and, before its rubrics, each family that has two or more of them."""
     out: list[tuple[str, tuple[str, ...]]] = []
-    for family in Family:
-        inside = tuple(r for r in rubrics if r in BY_KEY and BY_KEY[r].family is family)
+    for family in questions.families:
+        inside = tuple(r for r in rubrics if questions.family_of(r) == family)
         if len(inside) > 1:
-            out.append((family.value, inside))
+            out.append((family, inside))
         out += [(r, (r,)) for r in inside]
-    return out + [(r, (r,)) for r in rubrics if r not in BY_KEY]
+    return out + [(r, (r,)) for r in rubrics if not questions.family_of(r)]
 
 
 def _row(row: RubricAgreement) -> dict[str, Any]:
@@ -81,6 +94,7 @@ def agreements(
     rubrics: Sequence[str],
     *,
     orientation: Orientation = Orientation.mirrored,
+    metric: Metric = Metric.interval,
     weights: Weights = Weights.quadratic,
 ) -> tuple[RubricAgreement, ...]:
     """Return Krippendorff's alpha, ICC(1) and Gwet's AC2 for every rubric and every family of rubrics.
@@ -89,8 +103,10 @@ def agreements(
     """
     data = ratings.data
     return tuple(
-        RubricAgreement(name=name, found=agreement(data, inside, orientation=orientation, weights=weights))
-        for name, inside in _groups(rubrics)
+        RubricAgreement(
+            name=name, found=agreement(data, inside, orientation=orientation, metric=metric, weights=weights)
+        )
+        for name, inside in rubric_groups(rubrics, ratings.questions)
     )
 
 
@@ -99,8 +115,8 @@ def agreement_rows(found: Sequence[RubricAgreement]) -> list[dict[str, Any]]:
     return [_row(row) for row in found]
 
 
-def agreement_table(found: Sequence[RubricAgreement]) -> Table:
-    """Return table A2."""
+def agreement_table(found: Sequence[RubricAgreement], notes: tuple[str, ...] = ()) -> Table:
+    """Return table A2, with what is to be said of the ratings below it."""
     rows = agreement_rows(found)
     return Table(
         name="A2",
@@ -108,17 +124,19 @@ def agreement_table(found: Sequence[RubricAgreement]) -> Table:
         columns=tuple(rows[0]) if rows else ("rubric",),
         rows=tuple(rows),
         digits={},
+        notes=notes,
     )
 
 
 def _split_row(row: LevelSplitHalf) -> dict[str, Any]:
     found = row.half
     return {
-        "family": family_of(found.rubric),
+        "family": row.family,
         "rubric": found.rubric,
         "by": row.level.value,
         "rho": found.mean,
         "sd": found.sd,
+        "rho_full": found.stepped_up,
         "n_splits": found.n_splits,
         "n_undefined": found.n_undefined,
         "n_entities": found.n_entities,
@@ -176,7 +194,10 @@ def split_halves(
         for one in able.unranked:
             data = restrict(ratings.at(level), [one.rubric])
             found[one.rubric] = _unranked(data, one.rubric, splits, one.note)
-        out += [LevelSplitHalf(level=level, half=found[rubric]) for rubric in rubrics]
+        out += [
+            LevelSplitHalf(level=level, half=found[rubric], family=ratings.questions.family_of(rubric))
+            for rubric in rubrics
+        ]
     return tuple(out)
 
 
@@ -194,4 +215,5 @@ def split_half_table(found: Sequence[LevelSplitHalf]) -> Table:
         columns=tuple(rows[0]) if rows else ("rubric",),
         rows=tuple(rows),
         digits={},
+        notes=("rho_full is the reliability of all raters by Spearman and Brown, 2r/(1+r); rho is that of a half",),
     )

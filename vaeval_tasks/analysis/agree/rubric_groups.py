@@ -10,7 +10,7 @@ from vaeval_tasks.analysis.load.entities import Level
 from vaeval_tasks.analysis.load.ratings import Ratings, restrict
 from vaeval_tasks.analysis.table import Table
 from vaeval_tasks.errors import EstimationError, UnknownNameError
-from vaeval_tasks.rubrics import BY_KEY, Family, family_of
+from vaeval_tasks.rubrics import BY_KEY, STUDY, Family, Questions
 from vaeval_tasks.stats import (
     Block,
     Comparisons,
@@ -118,10 +118,10 @@ def clusters(
     return cluster_rubrics(strengths, data.rubrics, k=k, replicates=resamples.strengths, halves=split)
 
 
-def cluster_table(found: RubricClusters) -> Table:
-    """Return each rubric with its group."""
+def cluster_table(found: RubricClusters, questions: Questions = STUDY) -> Table:
+    """Return each rubric with its group, and the family that it was asked in."""
     rows = [
-        {"rubric": name, "group": label + 1, "family": family_of(name)}
+        {"rubric": name, "group": label + 1, "family": questions.family_of(name)}
         for name, label in zip(found.rubrics, found.labels, strict=True)
     ]
     return Table(
@@ -190,7 +190,7 @@ def group_correlations(ratings: Ratings, rubrics: Sequence[str]) -> tuple[GroupC
     """Return the mean pairwise correlation of the rubrics within the groups and across the two halves."""
     data = restrict(ratings.data, [r for r in rubrics if r in BY_KEY and BY_KEY[r].family is not Family.overall])
     found = rubric_correlations(data)
-    families = [BY_KEY[r].family.value for r in data.rubrics]
+    families = [str(BY_KEY[r].family) for r in data.rubrics]
     halves = [
         f if f == Family.humanness.value else f"{f} - {'lexical' if r in LEXICAL else 'audio'}"
         for r, f in zip(data.rubrics, families, strict=True)

@@ -68,7 +68,7 @@ def load_comments(source: Source) -> Comments:
     source.check_columns(COMMENT_COLUMNS)
     sheet = source.sheet("comments")
     prompt, config, rater = (source.identifiers(sheet, name) for name in ("prompt", "config", "rater"))
-    text = sheet.column(source.name(sheet, "text"))
+    text = source.column(sheet, "text")
     cleaned = ["" if value is None else str(value).strip() for value in text.values]
     keep = source.kept(sheet, prompt, rater) & np.array([bool(t) for t in cleaned])[text.codes]
     if source.run is not None and "other_config_id" in sheet.names:

@@ -12,12 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vaeval_tasks.analysis.load.scale import Scale, found_scale
 from vaeval_tasks.errors import InputError, UnknownNameError
-from vaeval_tasks.rubrics import BY_KEY, KEYS
+from vaeval_tasks.rubrics import STUDY, Questions
 from vaeval_tasks.store.sheets import Column, flag, real
 
-__all__ = ["DROP", "Names", "constant", "counts", "flags", "identifiers", "rubric_names", "scores"]
+__all__ = ["DROP", "Names", "ScoreColumn", "constant", "counts", "flags", "identifiers", "rubric_names", "scores"]
 
+_DECIMAL_COMMA = re.compile(r"-?\d+,\d{1,2}")
+"""What a spreadsheet in most of Europe writes; no score has so many digits that this were a thousand."""
 DROP = "drop"
 """A score word mapped to this leaves its rows out."""
 
@@ -88,43 +91,62 @@ def identifiers(column: Column, path: Path) -> Names:
     return Names(names=names, codes=np.array([at[t] for t in texts], dtype=np.int64)[column.codes])
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreColumn:
+    """A column of scores and the scale that they are on."""
+
+    scores: NDArray[np.float64]
+    """As the file has them; NaN where a word says the row is to be dropped."""
+    scale: Scale
+    notes: tuple[str, ...]
+    """That the scale was found."""
+
+
 def scores(
-    column: Column, path: Path, low: int, high: int, words: Mapping[str, str] | None = None
-) -> NDArray[np.float64]:
-    """Return a column of whole scores; NaN where a word says the row is to be dropped.
+    column: Column, path: Path, usual: Scale, declared: Scale | None = None, words: Mapping[str, str] | None = None
+) -> ScoreColumn:
+    """Return a column of scores.
 
     Args:
         column: the column.
         path: the file, for messages.
-        low: the lowest score.
-        high: the highest score.
+        usual: the scale where nothing else is declared or found.
+        declared: the scale as it was named.
         words: other spellings, such as ``{"a": "1", "b": "-1", "same": "0", "": "drop"}``.
 
     Raises:
-        InputError: a score is blank, text, NaN, fractional or out of range.
+        InputError: a score is blank, text, NaN, or not on the scale.
     """
     words = words or {}
-    wanted = f"whole numbers from {low} to {high}"
+    scale = declared or usual
+    wanted = f"scores are {scale.wanted}"
 
-    def check(value: Any) -> float:
+    def parsed(value: Any) -> float:
         text = "" if value is None else str(value).strip()
         if text in words:
             text = words[text]
             if text == DROP:
                 return math.nan
         if not text:
-            raise ValueError(f"is blank; scores are {wanted}")
+            raise ValueError(f"is blank; {wanted}")
+        if _DECIMAL_COMMA.fullmatch(text):
+            text = text.replace(",", ".")
         try:
-            number = real(text)
+            return real(text)
         except ValueError as error:
-            raise ValueError(f"{error}; scores are {wanted}") from None
-        if number != int(number):
-            raise ValueError(f"{text} is fractional; scores are {wanted}")
-        if not low <= number <= high:
-            raise ValueError(f"{text} is out of range; scores are {wanted}")
-        return number
+            raise ValueError(f"{error}; {wanted}{'' if words else '; --scores gives words a score'}") from None
 
-    return np.array(_each(column, path, check), dtype=np.float64)[column.codes]
+    values = np.array(_each(column, path, parsed), dtype=np.float64)
+    rows = values[column.codes]
+    notes: tuple[str, ...] = ()
+    if declared is None:
+        scale, note = found_scale(rows[~np.isnan(rows)], usual=usual)
+        notes = (note,) if note else ()
+    for number, code in sorted((column.row_of(code), code) for code in range(len(values))):
+        if not math.isnan(values[code]) and (problem := scale.problem(float(values[code]))):
+            said = f"{problem}; scores are {scale.wanted}; --scale declares another scale"
+            raise InputError(said, path=path, row=number, field=column.name)
+    return ScoreColumn(scores=rows, scale=scale, notes=notes)
 
 
 def counts(column: Column, path: Path) -> NDArray[np.float64]:
@@ -155,25 +177,27 @@ def flags(column: Column, path: Path) -> NDArray[np.bool_]:
     return np.array(_each(column, path, flag), dtype=bool)[column.codes]
 
 
-def rubric_names(column: Column, path: Path, *, any_rubric: bool) -> Names:
-    """Return a column of rubric keys, ordered as in ``rubrics.KEYS``; a rubric's label is taken too.
+def rubric_names(column: Column, path: Path, *, any_rubric: bool, questions: Questions = STUDY) -> Names:
+    """Return a column of rubric keys, ordered as the questions are; a rubric's label is taken too.
 
     Args:
         column: the column.
         path: the file, for messages.
         any_rubric: take other names as they are.
+        questions: which there are.
 
     Raises:
         InputError: a cell is blank.
-        UnknownNameError: a name is none of the 12 keys and labels.
+        UnknownNameError: a name is none of the keys and labels.
     """
     named = identifiers(column, path)
-    by_label = {r.label.lower(): r.key for r in BY_KEY.values()}
-    keys = [name if name in BY_KEY else by_label.get(name.lower(), name) for name in named.names]
-    for code, key in enumerate(keys):
-        if key not in BY_KEY and not any_rubric:
+    known = [questions.get(name) for name in named.names]
+    keys = [name if one is None else one.key for name, one in zip(named.names, known, strict=True)]
+    for code, one in enumerate(known):
+        if one is None and not any_rubric:
             row = int(np.argmax(named.codes == code)) + 1
             where = f"{path}, row {row}, field {column.name!r}"
-            raise UnknownNameError("rubric", key, KEYS, where=f"{where} (--any-rubric takes others)")
-    names = tuple([k for k in KEYS if k in keys] + sorted(set(keys) - set(KEYS)))
+            other = "--any-rubric takes others, --rubrics names your own"
+            raise UnknownNameError("rubric", keys[code], questions.keys, where=f"{where} ({other})")
+    names = tuple([k for k in questions.keys if k in keys] + sorted(set(keys) - set(questions.keys)))
     return Names(names=names, codes=np.array([names.index(k) for k in keys], dtype=np.int64)[named.codes])

@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from vaeval_tasks.analysis.load.entities import Level, entity_names
 from vaeval_tasks.analysis.load.fields import Names, constant, counts, flags, scores
+from vaeval_tasks.analysis.load.scale import COMPARED, binned
 from vaeval_tasks.analysis.load.source import Duplicates, Source
 from vaeval_tasks.errors import InputError, UnknownNameError
+from vaeval_tasks.rubrics import STUDY, Questions
 from vaeval_tasks.stats.comparisons import Comparisons, comparisons
-from vaeval_tasks.store.schema import CMOS_MAX, ModelConfig, Prompt, Rater
+from vaeval_tasks.store.schema import ModelConfig, Prompt, Rater
 from vaeval_tasks.store.sheets import Sheet
 
 __all__ = ["COLUMNS", "Ratings", "load_ratings", "pick_rubrics", "restrict", "unique_rows"]
@@ -42,6 +44,10 @@ class Ratings:
     rows_read: int = 0
     rows_kept: int = 0
     """Rows of the source, and those of them that were taken as ratings; 0 where none was read."""
+    notes: tuple[str, ...] = ()
+    """How the source was read, where that was found and not told."""
+    questions: Questions = STUDY
+    """What the rubrics are called, and their groups."""
 
     @property
     def has_raters(self) -> bool:
@@ -71,7 +77,7 @@ class Ratings:
 def _orientation(source: Source, sheet: Sheet, canonical: bool) -> tuple[NDArray[np.int64], str]:
     """Return +1 where ``a`` of the file was shown first, and why that is not known if it is not."""
     if source.has(sheet, "left_is_a"):
-        column = sheet.column(source.name(sheet, "left_is_a"))
+        column = source.column(sheet, "left_is_a")
         if column.values == (None,):
             return np.zeros(sheet.rows, dtype=np.int64), "the file does not keep the side"
         return np.where(flags(column, sheet.path), 1, -1), ""
@@ -82,8 +88,8 @@ def _orientation(source: Source, sheet: Sheet, canonical: bool) -> tuple[NDArray
 
 def unique_rows(
     keep: NDArray[np.int64], columns: list[Names], rule: Duplicates, sheet: Sheet, what: str
-) -> NDArray[np.int64]:
-    """Apply the rule for a second rating of one thing to the kept row numbers.
+) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Apply the rule for a second rating of one thing to the kept row numbers, and say what it did.
 
     Args:
         keep: row numbers, from 0.
@@ -95,19 +101,24 @@ def unique_rows(
     Raises:
         InputError: there is a second one and the rule is ``error``.
     """
-    if rule is Duplicates.keep:
-        return keep
     key = np.zeros(len(keep), dtype=np.int64)
     for column in columns:
         key = key * max(len(column.names), 1) + column.codes[keep]
     order = np.argsort(key, kind="stable")
     again = key[order][1:] == key[order][:-1]
-    if rule is Duplicates.error and again.any():
+    n = int(again.sum())
+    if rule is Duplicates.error and n:
         second = int(order[1:][again].min())
         first = int(np.argmax(key == key[second]))
-        said = f"the same {what} as row {keep[first] + 1}; take the last or keep both with --duplicates"
+        said = (
+            f"the same {what} as row {keep[first] + 1} ({n} of {len(keep)} rows repeat another); "
+            "--duplicates last takes the last of them, --duplicates keep takes all"
+        )
         raise InputError(said, path=sheet.path, row=int(keep[second]) + 1)
-    return np.sort(keep[order[np.append(~again, True)]])
+    repeats = f"{n} of {len(keep)} ratings repeat the {what} of another"
+    if rule is Duplicates.keep:
+        return keep, (f"{repeats}: all are kept",) if n else ()
+    return np.sort(keep[order[np.append(~again, True)]]), (f"{repeats}: the last is taken",) if n else ()
 
 
 def _sides(source: Source, sheet: Sheet, entering: NDArray[np.bool_]) -> tuple[Names, Names]:
@@ -171,24 +182,26 @@ def load_ratings(source: Source, table: str = "ratings") -> Ratings:
         UnknownNameError: an unknown rubric, or a renaming or filter of an unknown column.
     """
     source.check_columns(COLUMNS)
-    sheet = source.sheet(table)
+    source, sheet = source.opened(table)
     counted = source.has(sheet, "count")
     known = {ours: source.has(sheet, ours) or not counted for ours in ("prompt", "rater")}
     prompt, rater = (
         source.identifiers(sheet, x) if known[x] else constant("all", sheet.rows) for x in ("prompt", "rater")
     )
-    score = scores(sheet.column(source.name(sheet, "score")), sheet.path, -CMOS_MAX, CMOS_MAX, source.words)
+    scored = scores(source.column(sheet, "score"), sheet.path, COMPARED, source.declared, source.words)
     rubric = source.rubrics(sheet)
-    weight = counts(sheet.column(source.name(sheet, "count")), sheet.path) if counted else np.ones(sheet.rows)
+    weight = counts(source.column(sheet, "count"), sheet.path) if counted else np.ones(sheet.rows)
     entering = source.kept(sheet, prompt if known["prompt"] else None, rater if known["rater"] else None)
     pair = _pairs(source, sheet, entering)
-    rows = np.flatnonzero(entering & ~np.isnan(score) & (weight > 0))
+    rows = np.flatnonzero(entering & ~np.isnan(scored.scores) & (weight > 0))
     if len(rows) == 0:
         raise InputError("no rating is left", path=sheet.path)
+    repeated: tuple[str, ...] = ()
     if not counted:
         columns = [rater, prompt, pair.low, pair.high, rubric]
-        rows = unique_rows(rows, columns, source.duplicates, sheet, "rater, pair and rubric")
+        rows, repeated = unique_rows(rows, columns, source.duplicates, sheet, "rater, pair and rubric")
     present = np.unique(rubric.codes[rows])
+    code, reach = binned(scored.scale.codes(scored.scores[rows]), scored.scale.reach, source.bins)
     data = comparisons(
         entities=pair.low.names,
         rubrics=rubric.present(rows),
@@ -197,10 +210,10 @@ def load_ratings(source: Source, table: str = "ratings") -> Ratings:
         b=pair.high.codes[rows],
         rater=rater.codes[rows] if known["rater"] else None,
         prompt=prompt.codes[rows] if known["prompt"] else None,
-        score=(pair.sign * score)[rows].astype(np.int64),
+        score=pair.sign[rows] * code,
         weight=weight[rows],
         side=(pair.sign * pair.side)[rows],
-        scale=CMOS_MAX,
+        scale=reach,
     )
     return Ratings(
         path=source.path,
@@ -213,6 +226,8 @@ def load_ratings(source: Source, table: str = "ratings") -> Ratings:
         side_note=pair.side_note,
         rows_read=sheet.rows,
         rows_kept=len(rows),
+        notes=(*sheet.notes, *scored.notes, *repeated),
+        questions=source.questions,
     )
 
 

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vaeval_tasks.analysis.load.column_names import likely_column
 from vaeval_tasks.analysis.load.fields import Names, constant, flags, identifiers, rubric_names
+from vaeval_tasks.analysis.load.scale import Scale, parse_scale
 from vaeval_tasks.errors import InputError, UnknownNameError
+from vaeval_tasks.rubrics import STUDY, Questions
 from vaeval_tasks.store.run import RunDir
 from vaeval_tasks.store.schema import Condition, ModelConfig, PairKind, Prompt, Rater, RaterKind
-from vaeval_tasks.store.sheets import Sheet, read_sheet
+from vaeval_tasks.store.sheets import Column, Sheet, read_sheet
 from vaeval_tasks.store.tables import from_row
 
-__all__ = ["DEGRADED", "Duplicates", "Source", "configs_of", "prompt_level"]
+if TYPE_CHECKING:
+    from vaeval_tasks.analysis.load.exports import Export, Hints
+
+__all__ = ["DEGRADED", "PLAIN", "Duplicates", "Source", "configs_of", "prompt_level"]
 
 DEGRADED = "Degraded"
+PLAIN = "plain"
+"""The format of a file in our own columns."""
 _ALIASES = {"prompt": "prompt_id", "rater": "rater_id", "config": "config_id"}
 
 
@@ -31,6 +40,30 @@ class Duplicates(StrEnum):
     error = "error"
     last = "last"
     keep = "keep"
+
+
+def _expression(option: str, text: str) -> re.Pattern[str]:
+    """Return a regular expression.
+
+    Raises:
+        InputError: it is none.
+    """
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise InputError(f"{option} is no regular expression ({error}): {text}") from None
+
+
+def _key(path: Path) -> dict[str, dict[str, Any]]:
+    """Return what a key tells of every item.
+
+    Raises:
+        InputError: it cannot be read, or has no column item.
+    """
+    sheet = read_sheet(path, "auto")
+    if "item" not in sheet.names:
+        raise InputError(f"a key has a column item; there are {', '.join(sheet.names)}", path=path, field="item")
+    return {row.text("item"): dict(row.cells) for row in sheet.records(sheet.names, required=("item",))}
 
 
 def prompt_level(prompt: Prompt) -> str:
@@ -79,11 +112,39 @@ class Source:
     """Score words to scores, or to ``drop``."""
     where: tuple[tuple[str, str], ...] = ()
     """(field, value): values of one field are alternatives, fields must all hold."""
-    encoding: str = "utf-8"
+    encoding: str = "auto"
+    format: str = ""
+    """The tool whose export it is; empty: found by the columns; ``plain``: nobody's."""
+    pattern: str = ""
+    """Takes parts out of an item's name, see ``exports``."""
+    key: Path | None = None
+    """A table of what an export does not tell of its items."""
+    wide: str = ""
+    """Headers that match it hold ratings, see ``wide``; empty: a row is a rating."""
+    scale: str = ""
+    """Of the scores, as ``--scale`` takes it; empty: found."""
+    bins: int = 0
+    """Comparisons are put on so many levels; 0: on those of their scale."""
     duplicates: Duplicates = Duplicates.error
     any_rubric: bool = False
+    rubrics_path: Path | None = None
+    """A table of questions of one's own."""
     rater_kind: str = ""
     """``human``, ``simulated`` or ``judge``; empty: the only kind there is."""
+
+    @cached_property
+    def questions(self) -> Questions:
+        """The questions that the ratings may be of: one's own where they are named, else the study's twelve."""
+        if self.rubrics_path is None:
+            return STUDY
+        from vaeval_tasks.analysis.load.own_questions import read_questions  # here: few bring their own
+
+        return read_questions(self.rubrics_path)
+
+    @cached_property
+    def declared(self) -> Scale | None:
+        """The scale of the scores as it was named; of a run the usual one."""
+        return parse_scale(self.scale) if self.scale else None
 
     @cached_property
     def run(self) -> RunDir | None:
@@ -97,12 +158,94 @@ class Source:
             InputError: it is missing or cannot be read.
         """
         if self.given is not None:
-            return self.given
+            return self._long(self.given)
         if self.run is None:
-            return read_sheet(self.path, self.encoding)
+            return self._file
         if not self.run.has(table):
             raise InputError(f"the run has no {table}; it has no file {table}.parquet", path=self.path)
         return read_sheet(self.run.path(table))
+
+    @cached_property
+    def _file(self) -> Sheet:
+        """The plain file, read once: standard input cannot be read again."""
+        return self._long(read_sheet(self.path, self.encoding))
+
+    def _long(self, sheet: Sheet) -> Sheet:
+        """Return a wide file with a row for every rating; another as it is."""
+        if not self.wide:
+            return sheet
+        from vaeval_tasks.analysis.load.wide import long_rows  # here: few files are wide
+
+        return long_rows(sheet, _expression("--wide", self.wide))
+
+    def holds_opinions(self) -> bool:
+        """Whether the source holds opinion scores of single responses and no comparisons.
+
+        Raises:
+            InputError: it is missing or cannot be read.
+        """
+        if self.run is not None:
+            return self.run.has("mos") and not self.run.has("ratings")
+        sheet = self.sheet("ratings")
+        export = self._export(sheet, opinions=False)
+        if export is not None and export.opinions is not None:
+            return export.opinions
+        return self.has(sheet, "config") and not (self.has(sheet, "a") or self.has(sheet, "b"))
+
+    def opened(self, table: str) -> tuple[Source, Sheet]:
+        """Read the plain file, or a table of the run, and an export of another tool in our terms.
+
+        Returns:
+            How what was read is to be taken, and the rows. What was found and not told is in the sheet's notes.
+
+        Raises:
+            InputError: it is missing or cannot be read.
+            UnknownNameError: there is no such format.
+        """
+        sheet = self.sheet(table)
+        if self.run is not None or table not in ("ratings", "mos"):
+            return self, sheet
+        export = self._export(sheet, opinions=table == "mos")
+        if export is None:
+            return self, sheet
+        if export.opinions is not None and export.opinions != (table == "mos"):
+            what = (
+                "opinion scores of single responses; use vaeval mos"
+                if export.opinions
+                else "comparisons; use vaeval rank"
+            )
+            raise InputError(f"an export of {export.label} holds {what}", path=sheet.path)
+        try:
+            reading = export.read(sheet, self._hints(opinions=table == "mos"))
+        except (AttributeError, IndexError, KeyError, TypeError):  # nested otherwise than the tool nests it
+            said = f"is not as {export.label} writes its exports; --format plain reads it as it stands"
+            raise InputError(said, path=sheet.path) from None
+        found = replace(
+            self,
+            columns={**reading.columns, **self.columns},
+            words={**reading.words, **self.words},
+            scale=self.scale or reading.scale,
+            any_rubric=self.any_rubric or self.rubrics_path is None,
+        )
+        said = "; ".join((f"read as an export of {export.label}", *reading.notes))
+        return found, Sheet(reading.sheet.path, reading.sheet.table, (*reading.sheet.notes, said))
+
+    def _export(self, sheet: Sheet, *, opinions: bool) -> Export | None:
+        """Return the export that a file is, as named or found; None for a file in our own terms."""
+        from vaeval_tasks.analysis.load import exports  # here: a run and our own columns need none
+
+        if self.format and self.format != PLAIN:
+            return exports.named_export(self.format)
+        ours = ("config",) if opinions else ("a", "b")
+        if self.format == PLAIN or self.columns or self.wide or all(self.has(sheet, name) for name in (*ours, "score")):
+            return None
+        return exports.found_export(sheet)
+
+    def _hints(self, *, opinions: bool) -> Hints:
+        from vaeval_tasks.analysis.load.exports import Hints
+
+        pattern = _expression("--pattern", self.pattern) if self.pattern else None
+        return Hints(opinions=opinions, pattern=pattern, key=_key(self.key) if self.key else {})
 
     def name(self, sheet: Sheet, ours: str) -> str:
         """Return what the file calls a column: as renamed, as is, or as in our own tables."""
@@ -113,6 +256,20 @@ class Source:
     def has(self, sheet: Sheet, ours: str) -> bool:
         """Whether the file has a column of ours."""
         return self.name(sheet, ours) in sheet.names
+
+    def column(self, sheet: Sheet, ours: str) -> Column:
+        """Return a column of ours.
+
+        Raises:
+            InputError: it is missing; the message says what is there, what may be meant, and the option that maps it.
+        """
+        theirs = self.name(sheet, ours)
+        if theirs in sheet.names:
+            return sheet.column(theirs)
+        likely = likely_column(theirs if ours in self.columns else ours, sheet.names)
+        told = f"--columns {ours}={likely}" if likely else f"--columns {ours}=NAME"
+        said = f"the column is missing; there are {', '.join(sheet.names)}; name it with {told}"
+        raise InputError(said, path=sheet.path, field=theirs)
 
     def check_columns(self, known: tuple[str, ...]) -> None:
         """Refuse a renaming of a column we do not have.
@@ -207,7 +364,7 @@ class Source:
         Raises:
             InputError: it is missing or a cell is wrong.
         """
-        return identifiers(sheet.column(self.name(sheet, ours)), sheet.path)
+        return identifiers(self.column(sheet, ours), sheet.path)
 
     def rubrics(self, sheet: Sheet) -> Names:
         """Return the column of rubrics; all ``overall`` where there is none.
@@ -217,4 +374,6 @@ class Source:
         """
         if not self.has(sheet, "rubric"):
             return constant("overall", sheet.rows)
-        return rubric_names(sheet.column(self.name(sheet, "rubric")), sheet.path, any_rubric=self.any_rubric)
+        return rubric_names(
+            self.column(sheet, "rubric"), sheet.path, any_rubric=self.any_rubric, questions=self.questions
+        )

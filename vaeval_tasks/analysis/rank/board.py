@@ -211,7 +211,7 @@ def rank(
         clusters=tuple(one.choice for one in found.rubrics),
         differences=tuple(d for one in found.rubrics for d in _differences(one, pairs)),
         side=tuple(_side(ratings, data, rubric) for rubric in rubrics) if side else (),
-        notes=found.notes,
+        notes=(*ratings.notes, *found.notes),
     )
 
 

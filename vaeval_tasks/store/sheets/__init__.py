@@ -8,10 +8,12 @@
 
 What a file may hold is the same for everyone who reads one (``-`` tells its kind by its content):
 
-- Endings: :data:`ENDINGS`, each text one also with ``.gz``. ``.json`` and ``.yaml`` hold a list of mappings.
-- Text is UTF-8, with or without a byte order mark, or the encoding that is named. A NUL byte is refused.
-- CSV has commas; where the header has none, tabs or semicolons. Blank lines are passed over and not counted. Every
-  row has as many cells as the header. Quotes are closed, and end their cell.
+- Endings: :data:`ENDINGS`, each also with ``.gz``. ``.json`` and ``.yaml`` hold a list of mappings; JSON may hold
+  columns instead. Of a workbook the first sheet that is not empty is read, every cell as text.
+- Text is UTF-8, with or without a byte order mark, or the encoding that is named, or (``auto``) the one that is found.
+  A NUL byte is refused.
+- CSV has commas, tabs, semicolons or bars, whichever cuts its rows evenly. Blank lines are passed over and not counted.
+  Every row has as many cells as the header. Quotes are closed, and end their cell.
 - Column names are stripped; none is there twice or is blank, but for the first: R and pandas write row numbers so.
 - A file without a row is refused.
 - Every problem is an InputError or UnknownNameError of one line that names file, row (1 is the first row of data) and

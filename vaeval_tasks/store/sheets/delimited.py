@@ -7,6 +7,7 @@ import io
 import sys
 from collections import deque
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,10 @@ import pyarrow as pa
 
 from vaeval_tasks.errors import InputError
 
-__all__ = ["delimited_table"]
+__all__ = ["delimited_table", "likely_delimiter"]
 
+DELIMITERS = (",", "\t", ";", "|")
+_SNIFFED = 1 << 16
 _HEADER = 1 << 20
 _BLOCK = 1 << 24
 """Bytes that Arrow reads at once; no row may be longer."""
@@ -27,7 +30,7 @@ def delimited_table(text: str, path: Path, delimiter: str | None = None) -> pa.T
     Args:
         text: the file's text.
         path: the file, for messages.
-        delimiter: between cells; None: commas, or tabs or semicolons where the first line has no comma.
+        delimiter: between cells; None: found, see :func:`likely_delimiter`.
 
     Raises:
         InputError: there is no header, a row has other cells than the header, or a quote is not closed.
@@ -35,8 +38,7 @@ def delimited_table(text: str, path: Path, delimiter: str | None = None) -> pa.T
     import pyarrow.csv as pacsv  # here: only those who read such a file pay for it
 
     if delimiter is None:
-        first = text.lstrip("\r\n").partition("\n")[0]
-        delimiter = next((d for d in (",", "\t", ";") if d in first), ",")
+        delimiter = likely_delimiter(text)
     raw = text.encode()
     if '"' in text and not _plainly_quoted(raw, delimiter):
         _require_whole_quotes(text, path, delimiter)
@@ -68,6 +70,30 @@ def delimited_table(text: str, path: Path, delimiter: str | None = None) -> pa.T
     names = [" ".join(name.split()) for name in header]
     rows = table.slice(1).rename_columns(names)
     return rows.select(range(1, len(names))) if names[0] == "" and len(names) > 1 else rows
+
+
+def likely_delimiter(text: str) -> str:
+    """Return what stands between the cells of a table.
+
+    It is the one that cuts the first rows into equally many cells, the most; a comma where two do so alike. Where none
+    does, a row is wrong: then it is the first of them that the header holds.
+    """
+    head = text[:_SNIFFED]
+    if len(head) < len(text):
+        head = head[: max(head.rfind("\n"), head.rfind("\r")) + 1] or head  # no row that is cut
+    widths = {}
+    for delimiter in DELIMITERS:
+        try:
+            rows = islice((row for row in csv.reader(io.StringIO(head, newline=""), delimiter=delimiter) if row), 50)
+            lengths = {len(row) for row in rows}
+        except csv.Error:
+            continue
+        widths[delimiter] = lengths.pop() if len(lengths) == 1 else 0
+    best = max(widths, key=lambda d: widths[d], default=",")
+    if widths.get(best, 0) > 1:
+        return best
+    first = text.lstrip("\r\n").partition("\n")[0]
+    return next((d for d in DELIMITERS if d in first), ",")
 
 
 def _plainly_quoted(raw: bytes, delimiter: str) -> bool:

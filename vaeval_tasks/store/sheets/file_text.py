@@ -8,6 +8,7 @@ import zlib
 from pathlib import Path
 
 from vaeval_tasks.errors import InputError
+from vaeval_tasks.store.sheets.encodings import FOUND, likely_encoding
 
 __all__ = ["STANDARD_INPUT", "decoded", "file_bytes", "unpacked"]
 
@@ -42,13 +43,14 @@ def unpacked(raw: bytes, path: Path) -> bytes:
         raise InputError(f"cannot be read as gzip ({error})", path=path) from None
 
 
-def decoded(raw: bytes, path: Path, encoding: str | None, *, headers: int) -> str:
-    """Return the text of a file, without a byte order mark.
+def decoded(raw: bytes, path: Path, encoding: str | None, *, headers: int) -> tuple[str, tuple[str, ...]]:
+    """Return the text of a file, without a byte order mark, and what is to be said of its encoding.
 
     Args:
         raw: its bytes.
         path: the file, for messages.
-        encoding: as named by the user; None is UTF-8 where no option could name another.
+        encoding: as named by the user; ``auto``: found, and said where it is a guess; None is UTF-8 where no option
+            could name another.
         headers: lines above the first row, for messages.
 
     Raises:
@@ -60,7 +62,7 @@ def decoded(raw: bytes, path: Path, encoding: str | None, *, headers: int) -> st
 
     other = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "latin-1"
     hint = "save the file as UTF-8" + (f", or name its encoding: --encoding {other}" if encoding else "")
-    name = encoding or "utf-8"
+    name = likely_encoding(raw) if encoding == FOUND else encoding or "utf-8"
     try:
         text = raw.decode(name).removeprefix("\ufeff")
     except UnicodeError as error:
@@ -72,4 +74,5 @@ def decoded(raw: bytes, path: Path, encoding: str | None, *, headers: int) -> st
     if (at := text.find("\0")) >= 0:
         said = f"holds a NUL byte: the file is damaged, no text, or UTF-16; {hint}"
         raise InputError(said, path=path, row=row(text.count("\n", 0, at)))
-    return text
+    guessed = encoding == FOUND and not name.startswith("utf-")
+    return text, (f"read as {name}, as it is not UTF-8; --encoding names another",) if guessed else ()

@@ -45,12 +45,27 @@ def json_line_rows(text: str, path: Path) -> Rows:
 
 
 def json_rows(text: str, path: Path) -> Rows:
-    """Return the rows of a JSON file.
+    """Return the rows of a JSON file: a list of them, an object of columns, or one that holds the list of rows.
 
     Raises:
-        InputError: it is not JSON, or no list of mappings.
+        InputError: it is not JSON, or holds no rows in one of these forms.
     """
-    return _mappings(_parsed(lambda: json.loads(text, object_pairs_hook=once), "JSON", path), path)
+    found = _parsed(lambda: json.loads(text, object_pairs_hook=once), "JSON", path)
+    return _mappings(_of_columns(found) if isinstance(found, dict) else found, path)
+
+
+def _of_columns(found: dict[str, Any]) -> Any:
+    """Return the rows of an object, as pandas and web services write tables; the object where it is none."""
+    values = list(found.values())
+    lists = [value for value in values if isinstance(value, list) and value and isinstance(value[0], dict)]
+    if len(lists) == 1:  # the rows, beside what is said of them
+        return lists[0]
+    if values and all(isinstance(value, dict) for value in values):  # a cell by its row's label
+        labels = dict.fromkeys(label for value in values for label in value)
+        return [{name: value.get(label) for name, value in found.items()} for label in labels]
+    if values and all(isinstance(value, list) and len(value) == len(values[0]) for value in values):
+        return [dict(zip(found, cells, strict=True)) for cells in zip(*values, strict=True)]
+    return found
 
 
 def yaml_rows(text: str, path: Path) -> Rows:

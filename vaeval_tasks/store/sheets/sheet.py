@@ -140,6 +140,8 @@ class Sheet:
     path: Path
     table: pa.Table | list[dict[str, Any]] = field(repr=False)
     """An Arrow table, or the rows of a file that lists them."""
+    notes: tuple[str, ...] = ()
+    """What was found and not told: an encoding, the sheet of a workbook."""
     names: tuple[str, ...] = field(init=False)
     rows: int = field(init=False)
 
