@@ -39,10 +39,10 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("arguments", "also_not"),
     [
-        (("rank",), ("scipy.optimize", "pyarrow.parquet")),
+        (("rank",), ("scipy.optimize", "pyarrow.parquet", "numba")),
         (("rank", "--ci", "sandwich"), ("scipy.optimize", "yaml", "pyarrow.parquet", "numba")),
         (("rank", "--ci", "iid", "--engine", "massey"), ("scipy.optimize", "yaml", "numba")),
-        (("agree",), ("scipy.optimize",)),
+        (("agree",), ("scipy.optimize", "numba")),
         (("mos", "--columns", "config=a,score=score"), ("yaml", "numba")),
         (("rank", "--columns", "score=points"), ("scipy", "yaml", "numba", "tqdm", "pyarrow.parquet")),
         (("mos",), ("scipy", "yaml", "numba", "tqdm")),

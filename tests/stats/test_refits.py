@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from vaeval_tasks.stats import Comparisons, comparisons, refits
+from vaeval_tasks.stats import Comparisons, batches, comparisons, refits
+from vaeval_tasks.stats import tally as tallies
 from vaeval_tasks.stats.draws import halves
 from vaeval_tasks.stats.engines import fit_all
 from vaeval_tasks.stats.fits import Engine
@@ -33,6 +36,15 @@ def sparse(spread: float) -> Comparisons:
     )
 
 
+@pytest.fixture(params=["plain", "compiled"])
+def kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Both ways to take the steps and to count: in NumPy, for small problems, and compiled."""
+    for module, name in ((batches, "SMALL_STEPS"), (tallies, "SMALL_COUNTS")):
+        monkeypatch.setattr(module, name, 1 << 40 if request.param == "plain" else -1)
+    return str(request.param)
+
+
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("engine", [Engine.ordinal, Engine.fractional])
 @pytest.mark.parametrize("spread", [0.3, 3.0])
 def test_a_batch_finds_what_single_fits_find(monkeypatch: pytest.MonkeyPatch, engine: Engine, spread: float) -> None:
@@ -51,3 +63,26 @@ def test_a_batch_finds_what_single_fits_find(monkeypatch: pytest.MonkeyPatch, en
     np.testing.assert_array_equal(got.ridged[fitted, 0], [ridged for _, ridged in expected])
     if spread > 1:
         assert 0.1 < got.ridged.mean() < 0.9, "the design has both kinds"
+
+
+@pytest.mark.parametrize("engine", [Engine.ordinal, Engine.fractional])
+@pytest.mark.parametrize("levels", [1, 2, 3])
+@pytest.mark.parametrize("ridge", [0.0, 0.5])
+def test_plain_and_compiled_steps_end_alike(
+    monkeypatch: pytest.MonkeyPatch, engine: Engine, levels: int, ridge: float
+) -> None:
+    """Counts are the same numbers, strengths the same to the last digits that matter, verdicts the same."""
+    data = sparse(1.0)
+    score = np.sign(data.score) * np.minimum(np.abs(data.score), levels)
+    data = replace(data, score=score, weight=(np.arange(len(score)) % 3 + 0.5).astype(np.float64))
+    found = {}
+    for small in (1 << 40, -1):
+        monkeypatch.setattr(batches, "SMALL_STEPS", small)
+        monkeypatch.setattr(tallies, "SMALL_COUNTS", small)
+        task = plan(tally(data), fit_all(data, engine=engine, ridge=ridge))
+        tables = weighted_counts(task.tally, halves(1, 0, SPLITS, data.n_raters), np.ones((data.n_prompts, SPLITS)))
+        found[small] = tables, refit_tables(task, tables)
+    (tables, plain), (counted, compiled) = found.values()
+    np.testing.assert_allclose(tables, counted, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(plain.strengths, compiled.strengths, rtol=0, atol=1e-7)
+    np.testing.assert_array_equal(plain.ridged, compiled.ridged)

@@ -19,6 +19,7 @@ from vaeval_tasks.stats.kernels import (
     take_step,
 )
 from vaeval_tasks.stats.levels import Categories
+from vaeval_tasks.stats.plain_kernels import SMALL_STEPS, plain_steps
 
 __all__ = ["Batch", "Fitted", "fit_batch", "ordinal_batch", "wins_batch"]
 
@@ -104,6 +105,9 @@ def fit_batch(
         fitted &= _all_seen(batch, first, second, m)
     state = np.where(fitted, FRESH, FAILED).astype(np.uint8)
     theta = np.tile(np.concatenate([strengths, thresholds]), (n_lanes, 1))
+    if batch.adjacent.shape[1] * len(first) <= SMALL_STEPS:
+        plain_steps(batch, first, second, state, theta, m, ridge, _STEPS)
+        return _fitted(state, theta, fitted, m)
     n = m + n_free
     gradient, information, step = np.empty((n_lanes, n)), np.empty((n_lanes, n, n)), np.empty(n)
     parts, largest = np.empty((n_lanes, 2 + n_free, len(first))), np.ones(n_lanes)
@@ -114,6 +118,11 @@ def fit_batch(
         add_entities(first, second, ridge, state, theta, gradient, information, parts)
         add_thresholds(batch.totals, batch.place, m, state, theta, gradient, information)
         take_step(m, state, theta, gradient, information, step, largest)
+    return _fitted(state, theta, fitted, m)
+
+
+def _fitted(state: NDArray[np.uint8], theta: Floats, fitted: NDArray[np.bool_], m: int) -> Fitted:
+    """Return what the last states say; ``fitted`` are the replicates that could be fitted."""
     fine = state == FINE
     endless = fitted & (state == ENDLESS)
     strengths = np.where(fine[:, None], theta[:, :m], np.nan)

@@ -33,7 +33,22 @@ from numpy.typing import NDArray
 
 from vaeval_tasks.stats.compiled import kernel
 
-__all__ = ["ENDLESS", "FAILED", "FINE", "FRESH", "KEPT", "add_entities", "add_pairs", "add_thresholds", "take_step"]
+__all__ = [
+    "ENDLESS",
+    "FAILED",
+    "FINE",
+    "FRESH",
+    "KEPT",
+    "LONG",
+    "NEARER",
+    "PIVOT",
+    "RUNAWAY",
+    "TOLERANCE",
+    "add_entities",
+    "add_pairs",
+    "add_thresholds",
+    "take_step",
+]
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -42,15 +57,15 @@ States = NDArray[np.uint8]
 FRESH, KEPT, FINE, FAILED, ENDLESS = 0, 1, 2, 3, 4
 """The next step needs a new Hessian; the last one still holds; at the maximum; not to be fitted, or not in time; the
 likelihood rises without end, or the data say nothing of some direction."""
-_TOLERANCE = 1e-8
+TOLERANCE = 1e-8
 _KEEP_HESSIAN = 0.02
 """A step below this leaves the Hessian nearly as it was."""
-_RUNAWAY = 15.0
-_LONG = 0.5
+RUNAWAY = 15.0
+LONG = 0.5
 """Newton's step may overshoot from here on."""
-_NEARER = 0.9
+NEARER = 0.9
 """How much of the room between two thresholds one step may take."""
-_PIVOT = 1e-11
+PIVOT = 1e-11
 
 
 @kernel
@@ -198,7 +213,7 @@ def take_step(
             continue
         known = True
         for i in range(n if state[b] == FRESH else 0):
-            floor = _PIVOT * information[b, i, i]
+            floor = PIVOT * information[b, i, i]
             for j in range(i + 1):
                 v = information[b, i, j]
                 for k in range(j):
@@ -218,20 +233,20 @@ def take_step(
             largest[b] = max(largest[b], abs(step[i]))
             up, down = (max(up, step[i]), min(down, step[i])) if i < m else (up, down)
         span = up - down + (largest[b] if n > m else 0.0)
-        part = math.log1p(span) / span if span > _LONG else 1.0
+        part = math.log1p(span) / span if span > LONG else 1.0
         for i in range(m, n):
             room = theta[b, i] - (theta[b, i - 1] if i > m else 0.0)
             change = step[i] - (step[i - 1] if i > m else 0.0)
-            part = min(part, -_NEARER * room / change) if change < -_NEARER * room else part
+            part = min(part, -NEARER * room / change) if change < -NEARER * room else part
         away = False
         for i in range(n):
             theta[b, i] += part * step[i]
-            away = away or (i < m and not abs(theta[b, i]) < _RUNAWAY)
+            away = away or (i < m and not abs(theta[b, i]) < RUNAWAY)
         largest[b] *= part
         shrink = largest[b] / before
         if away or not known:
             state[b] = ENDLESS
-        elif largest[b] * min(shrink, 1.0) < _TOLERANCE:  # so small would the next step be
+        elif largest[b] * min(shrink, 1.0) < TOLERANCE:  # so small would the next step be
             state[b] = FINE
         elif largest[b] < _KEEP_HESSIAN and (state[b] == FRESH or shrink < 0.3):
             state[b] = KEPT

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from vaeval_tasks.stats.cells import orient
 from vaeval_tasks.stats.comparisons import Comparisons, recode
 from vaeval_tasks.stats.compiled import kernel
+from vaeval_tasks.stats.plain_kernels import SMALL_COUNTS, plain_counts
 
 __all__ = ["Tally", "tally", "weighted_counts"]
 
@@ -99,12 +100,18 @@ def weighted_counts(counted: Tally, by_rater: Floats, by_prompt: Floats) -> Floa
         by_rater: (raters, replicates) resampling weights; a rating counts their product times its own weight.
         by_prompt: (prompts, replicates).
     """
+    n_cells, n_pairs = counted.n_rubrics * counted.n_columns, len(counted.first)
+    if len(counted.cell) * n_cells * n_pairs <= SMALL_COUNTS:
+        session = np.repeat(np.arange(len(counted.rater)), np.diff(counted.session_start))
+        pair = np.repeat(np.arange(n_pairs), np.diff(counted.pair_start))[session]
+        drawn = (by_rater[counted.rater] * by_prompt[counted.prompt])[session]
+        return plain_counts(pair, counted.cell, counted.weight.astype(np.float64), drawn, (n_cells, n_pairs))
     exact = counted.heaviest * by_rater.max(initial=0.0) * by_prompt.max(initial=0.0) < _EXACT
     lane: type[np.floating] = np.float32 if exact else np.float64
     return _weigh(
         counted.pair_start, counted.rater, counted.prompt, counted.session_start, counted.cell,
         counted.weight.astype(lane, copy=False), by_rater.astype(lane), by_prompt.astype(lane),
-        counted.n_rubrics * counted.n_columns,
+        n_cells,
     )  # fmt: skip
 
 
