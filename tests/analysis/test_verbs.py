@@ -44,7 +44,7 @@ def test_constant_ratings_have_no_alpha(ratings_csv: Callable[..., Path], invoke
 def test_agreement_where_one_rubric_cannot_be_ranked(ratings_csv: Callable[..., Path], invoke: Any) -> None:
     raters, prompts = ("r1", "r2", "r3", "r4"), ("p1", "p2", "p3")
     rows: list[list[object]] = [
-        [p, "x", "y", r, "overall", (i + j) % 3 - 1] for i, p in enumerate(prompts) for j, r in enumerate(raters)
+        [p, "x", "y", r, "overall", (i + j) % 4 - 1] for i, p in enumerate(prompts) for j, r in enumerate(raters)
     ]
     rows += [[p, a, b, r, "naturalness", 1] for p in prompts for r in raters for a, b in (("x", "y"), ("v", "w"))]
     result = invoke("agree", ratings_csv(rows), "--splits", 20, "--json").json
@@ -53,6 +53,14 @@ def test_agreement_where_one_rubric_cannot_be_ranked(ratings_csv: Callable[..., 
     assert halves["overall"]["rho"] is not None
     assert halves["naturalness"]["rho"] is None
     assert "2 parts that are never compared" in halves["naturalness"]["reason"]
+
+
+def test_halves_that_order_nothing_have_no_correlation(ratings_csv: Callable[..., Path], invoke: Any) -> None:
+    """Each rater prefers either as often, so the strengths of every half are equal but for rounding."""
+    rows = [[f"p{i}", "x", "y", f"r{j}", "overall", (i + j) % 3 - 1] for i in range(3) for j in range(40)]
+    (row,) = invoke("agree", ratings_csv(rows), "--splits", 50, "--json").json["split_half"]
+    assert row["rho"] is None
+    assert "all its strengths equal" in row["reason"]
 
 
 def test_music_similarity_of_the_readme(human_ratings: Path, invoke: Any) -> None:

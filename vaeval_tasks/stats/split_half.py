@@ -51,6 +51,8 @@ class _Split:
     second: Refits
 
 
+_DIGITS = 7
+"""Strengths that differ by less are equal: a fit ends within 1e-8, and rounding is no order."""
 _FEW_RATERS = 16
 """Up to so many raters, at most 12,870 halves differ."""
 
@@ -75,7 +77,8 @@ def split_half(
     ridged = np.zeros(len(data.rubrics), dtype=np.int64)
     for start, stop, halved in _split(data, splits, seed, threads):
         for row in range(len(data.rubrics)):
-            rho[start:stop, row] = row_spearman(halved.first.strengths[:, row], halved.second.strengths[:, row])
+            first, second = (np.round(half.strengths[:, row], _DIGITS) for half in (halved.first, halved.second))
+            rho[start:stop, row] = row_spearman(first, second)
         ridged += halved.first.ridged.sum(axis=0) + halved.second.ridged.sum(axis=0)
         if progress is not None:
             progress(stop - start)
@@ -136,15 +139,17 @@ def half_summary(
 ) -> SplitHalf:
     """Return the record of a rubric from the correlation of every split, NaN where that is undefined."""
     defined = rho[np.isfinite(rho)]
-    enough = len(defined) >= 2
+    enough, lost = len(defined) >= 2, len(rho) - len(defined)
     return SplitHalf(
         rubric=rubric,
         mean=float(defined.mean()) if enough else None,
         sd=float(defined.std(ddof=1)) if enough else None,
         n_splits=len(defined),
-        n_undefined=len(rho) - len(defined),
+        n_undefined=lost,
         ridged=ridged,
         n_entities=n_entities,
         n_raters=n_raters,
-        reason="" if enough else f"in {len(rho) - len(defined)} of {len(rho)} splits a half lacks an entity",
+        reason=""
+        if enough
+        else f"in {lost} of {len(rho)} splits a half lacks an entity, or has all its strengths equal",
     )
