@@ -25,6 +25,7 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
+from vaeval_tasks.scoring.latency import LATENCIES
 from vaeval_tasks.scoring.results import read_results
 from vaeval_tasks.scoring.results_text import results_text
 from vaeval_tasks.store.run import RunDir
@@ -55,9 +56,10 @@ def ranking_block() -> str:
 
 
 def demo_block(folder: Path) -> str:
-    """Return the table of tasks of a demo's folder, without the signatures of its scorers."""
+    """Return the table of tasks of a demo's folder, without the signatures of its scorers and the machine's times."""
     text = results_text(read_results(RunDir(folder / "tasks")))
-    lines = [line.rstrip() for line in text.splitlines() if not line.startswith("scored with ")]
+    times = ("latency ", *(f"  {label} " for label in LATENCIES.values()))
+    lines = [line.rstrip() for line in text.splitlines() if not line.startswith(("scored with ", *times))]
     return "\n".join(["$ vaeval demo", *lines])
 
 
