@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -62,3 +63,21 @@ def test_the_wheel_declares_its_commands_and_models(installed: Path) -> None:
     assert "vaeval = vaeval_tasks.cli:main" in text
     assert "[lm_eval.models]" in text
     assert "[lm_eval.tasks]\nvoiceassistant_eval = vaeval_tasks.hosts.lm_eval.plugin.task_configs" in text
+
+
+def test_the_licences_are_declared_and_no_recording_of_others_is_given_on(
+    repository: Path, installed: Path, tmp_path: Path
+) -> None:
+    """The tests' recordings and ratings have licences of their own: they stay in the repository."""
+    from hatchling.builders.sdist import SdistBuilder
+
+    (archive,) = SdistBuilder(str(repository)).build(directory=str(tmp_path), versions=["standard"])
+    with tarfile.open(archive) as packed:
+        names = {name.partition("/")[2] for name in packed.getnames()}
+    (given,) = installed.glob("vaeval-*.dist-info/licenses")
+    for licence in ("LICENSE", "vaeval_tasks/metrics/NOTICE"):
+        assert licence in names
+        assert (given / licence).read_bytes() == (repository / licence).read_bytes()
+    assert {"card.md", "pyproject.toml", "vaeval_tasks/sample/items.yaml"} <= names
+    for found in (names, {path.relative_to(installed).as_posix() for path in installed.rglob("*")}):
+        assert not {name for name in found if name.startswith("tests/") or name.endswith((".flac", ".mp3", ".ogg"))}

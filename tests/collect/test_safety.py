@@ -147,11 +147,11 @@ def test_ten_thousand_ranges_are_refused_at_once(study: Any) -> None:
     header = "bytes=" + ",".join(f"{n}-{n}" for n in range(10_000))
     took = []
     for ranges in (header, header[:4000]):  # the first is longer than the server reads of a header
-        start = time.perf_counter()
+        start = time.process_time()  # the server is a thread of this process
         answer = browser.http.get(f"/clip/{link}", headers={"Range": ranges})
-        took.append(time.perf_counter() - start)
+        took.append(time.process_time() - start)
         assert answer.status_code in (400, 416, 431)
-    assert took[1] < 0.5  # 50 ms on an idle machine
+    assert took[1] < 0.5  # CPU seconds; a few hundredths where nothing else is done
 
 
 def test_a_clip_is_only_for_the_rater_who_holds_its_task(study: Any) -> None:
