@@ -125,6 +125,13 @@ def test_minutes_alone_are_no_time_of_day(said, time):
     assert verdict(said, time, question="When does it begin?") != 1
 
 
+@pytest.mark.parametrize("hour", ["three", "twelve"])
+@pytest.mark.parametrize("minutes", ["oh one", "oh three", "o one", "thirty"])
+def test_an_hour_with_minutes_is_not_the_full_hour(hour, minutes):
+    full = {"three": "3:00", "twelve": "12:00"}[hour]
+    assert verdict(f"{hour} {minutes}", full, question="When does it begin?") != 1
+
+
 @given(st.integers(0, 23), st.integers(0, 59), st.data())
 @settings(max_examples=300, deadline=None)
 def test_a_time_is_the_same_however_it_is_said(hour, minute, data):

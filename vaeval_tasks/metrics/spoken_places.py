@@ -109,7 +109,8 @@ def _spelt_times(said: Sequence[Token], wanted: Token) -> list[range]:
         if token.kind is not TokenKind.number:
             continue
         following = [t.value for t in said[i + 1 : i + 3]]
-        more = bool(following) and isinstance(following[0], Fraction)
+        after = following[1:] if following[:1] in (["oh"], ["o"]) else following
+        more = bool(after) and isinstance(after[0], Fraction)
         if token.value in spelt and minutes and following[:1] == [minutes]:
             end = i + 2
         elif token.value in spelt and 0 < minutes < 10 and following in (["oh", minutes], ["o", minutes], [0, minutes]):
